@@ -145,15 +145,38 @@ def said_of_all(cases: Iterable[Case]) -> list[str]:
 
 
 def short_labels(cases: Sequence[Case]) -> list[str]:
-    """The cases' labels without what all of them share in front."""
+    """The cases' labels without what all of them share in front.
+
+    A label begins so many folders above its log, so that one may begin farther up than another: they are laid side by
+    side where their folders are the same.
+    """
     parts = [case.label.split("/") for case in cases]
-    shared = 0
-    if len(parts) > 1:
-        while all(len(p) > shared + 1 for p in parts) and len({p[shared] for p in parts}) == 1:
-            shared += 1
-    elif parts:
-        shared = len(parts[0]) - 1
-    return ["/".join(p[shared:]) for p in parts]
+    if len(parts) < 2:
+        return [one[-1] for one in parts]
+    first = parts[0]
+    starts = [_start_beside(first, one) for one in parts]  # of each label, where it begins in the first one
+    above = min(starts)
+    shared = max(starts) - above
+    whole = [["" for _ in range(start - above)] + one for start, one in zip(starts, parts, strict=True)]
+    while all(len(one) > shared + 1 for one in whole) and len({one[shared] for one in whole}) == 1:
+        shared += 1
+    short = ["/".join(one[shared:]) for one in whole]
+    return short if len(set(short)) == len({case.label for case in cases}) else ["/".join(one) for one in parts]
+
+
+#: Labels begin at most so many folders farther up than one another.
+_FARTHER = 3
+
+
+def _start_beside(first: Sequence[str], other: Sequence[str]) -> int:
+    """Where a label begins in the first one for most of their folders to be the same; 0 for labels that share none."""
+
+    def shared(start: int) -> int:
+        mine, theirs = first[max(start, 0) : -1], other[max(-start, 0) : -1]
+        equal = [here == there for here, there in zip(mine, theirs, strict=False)]  # as far as the shorter one goes
+        return [*equal, False].index(False)
+
+    return max(sorted(range(-_FARTHER, _FARTHER + 1), key=abs), key=shared)
 
 
 # ----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import typer
 
-from perflog.cli.output import emit, erase_lines, to_terminal, width_of
+from perflog.cli.output import emit, erase_lines, table_width, to_terminal
 from perflog.cli.progress import import_numpy, progress_bar, skipped
 from perflog.escaping import named
 from perflog.settings.config import DEFAULTS, FORMATS, names_in, pairs
@@ -132,7 +132,7 @@ def _encoded(extraction: Extraction, form: str, view: View, terminal: bool) -> s
         return json_pieces(extraction)
     from perflog.show.encoding import encoded
 
-    return encoded(extraction, form, None if view.wide else width_of(terminal), terminal, view.shown)
+    return encoded(extraction, form, None if view.wide else table_width(terminal), terminal, view.shown)
 
 
 def _write_dlperf(extraction: Extraction, output: Path | None, logs: Sequence[str]) -> None:
@@ -207,7 +207,7 @@ def write_kept_cases(
     files, options, catalog = find_logs(logs), chosen.options(), chosen.catalog()
     terminal = to_terminal(output)
     listing = Listing(cache, files, options, catalog)
-    shown = (form, list(view.where.items()), *view[1:], terminal, width_of(terminal))
+    shown = (form, list(view.where.items()), *view[1:], terminal, table_width(terminal))
     printed = listing.printed(shown)
     if printed is None:
         import_numpy()
@@ -257,17 +257,17 @@ def show_again_and_again(logs: Sequence[str], settings: Settings, view: View) ->
         UsageError: as reading the logs does.
     """
     from perflog.logs.find import find_logs
-    from perflog.show.case_table import case_table
+    from perflog.show.case_table import case_tables
     from perflog.show.extractions import Extractions
-    from perflog.show.text import to_terminal as drawn
+    from perflog.show.text import to_people
 
     terminal, before, lines = to_terminal(None), None, 0
     while True:
         state = [(log.name, log.size, log.member) for log in find_logs(logs)]
         if state != before:
             extraction = view.of(Extractions().of(logs, settings))
-            width = None if view.wide else width_of(terminal)
-            text = drawn(case_table(extraction, view.shown), width, terminal)
+            width = None if view.wide else table_width(terminal)
+            text = to_people(case_tables(extraction, view.shown, width), width, terminal)
             text += f"{time.strftime('%H:%M:%S')}, shown anew when a log grows; Ctrl-C ends it\n"
             if terminal:
                 erase_lines(lines)

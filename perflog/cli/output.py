@@ -198,6 +198,15 @@ def width_of(terminal: bool) -> int | None:
     return shutil.get_terminal_size().columns if terminal else None
 
 
+#: How wide the table of cases is where it goes to no terminal: that of a job's log, an editor, a mail.
+_PIPED = 120
+
+
+def table_width(terminal: bool) -> int:
+    """How wide the table of cases may be."""
+    return width_of(terminal) or _PIPED
+
+
 def prose(text: str, output: Path | None = None) -> str:
     """Text whose lines are broken between words where they are wider than the terminal; as it is if it goes elsewhere.
 
@@ -214,7 +223,7 @@ def tables_text(tables: Sequence[TextTable], form: str, terminal: bool, wide: bo
 
     if form == "markdown":
         return "\n".join(text.to_markdown(table) for table in tables)
-    return "\n".join(text.to_terminal(table, None if wide else width_of(terminal), terminal) for table in tables)
+    return text.to_people(tables, None if wide else width_of(terminal), terminal)
 
 
 def emit(data: str | bytes | Iterable[bytes], output: Path | None, quiet: bool, described: str = "") -> None:

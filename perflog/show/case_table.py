@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from perflog.cases.case import Case, data_of, short_labels
+from perflog.cases.case import Case, data_of, short_labels, spelling
+from perflog.cases.choosing import sections
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
@@ -14,7 +15,7 @@ from perflog.logs.find import natural
 from perflog.notes import Note, alike, texts
 from perflog.runs.run import DATA
 from perflog.settings.config import names_in
-from perflog.show.text import MARK, TextTable, caption, counted, interval, marked, number
+from perflog.show.text import MARK, TextTable, caption, counted, fits, interval, marked, number
 from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
 
@@ -23,10 +24,16 @@ TITLES = {
     "framework_version": "version", "batch_size": "batch/device", "tokens_per_second_per_device": "tokens/s/device",
     "tflops_per_device": "TFLOPS/device",
 }  # fmt: skip
-#: Keys whose values say by themselves what they are: they stand above a table without their names.
-_SELF_EVIDENT = ("framework", "framework_version", "model", "precision", "accelerator")
+#: What stands before values above a table in place of their column's title: nothing where they say what they are.
+_WORDS = dict.fromkeys(("framework", "version", "model", "precision", "accelerator"), "") | {"unit": "throughput in"}
 #: What a table shows beside throughput where the logs give it.
 _OTHERS = ("time_to_train", "accuracy", "tflops_per_device", "mfu")
+#: What may stand across a table, the first that its cases have in several values, and so many of these at most.
+_ACROSS, _MOST_ACROSS = ("devices", "framework_version"), 6
+#: What is shown of each case, its keys, runs and notes aside; a table with values across is filled by so much at least.
+_OF_CELLS, _LEAST_FILLED = ("throughput", "interval", "speedup", "efficiency"), 0.5
+#: Models with fewer cases stand together in one table.
+_FEW = 3
 #: Titles of columns that a narrow terminal may leave out, the first to go first.
 _SPARE = ("efficiency", "TFLOPS/device")
 #: What stands in the row of a case that has no throughput, the first that some such case has.
@@ -63,7 +70,7 @@ class _Column:
 
 
 def case_table(extraction: Extraction, shown: Shown = Shown()) -> TextTable:
-    """The table of cases: what tells them apart, the centre, its interval, speedup, efficiency, notes.
+    """One table of all cases: what tells them apart, the centre, its interval, speedup, efficiency, notes.
 
     Raises:
         UsageError: for a column that no case has.
@@ -76,20 +83,56 @@ def case_table(extraction: Extraction, shown: Shown = Shown()) -> TextTable:
         units = list(dict.fromkeys(case.throughput.unit for case in extraction.cases))
         if len(units) == 1 and units[0] and "throughput" in shown.columns and "unit" not in shown.columns:
             heading = f"throughput in {units[0]}"
+        table = columns.table(chosen, heading)
     elif shown.wide:
-        chosen = columns.wide()
+        table = columns.table(columns.wide())
     else:
-        chosen = columns.compact()
-        if len(extraction.cases) > 1:
-            heading, chosen = _lifted(chosen)
-    rows = [list(cells) for cells in zip(*(column.cells for column in chosen), strict=True)]
-    keys = sum(1 for column in chosen if column.name in columns.keys)
-    of_all = extraction.notes if shown.notes else []
-    footnotes = [*numbered, *_of_intervals(extraction.cases, chosen, shown.wide), *of_all]
-    return TextTable(
-        [column.title for column in chosen], rows, [column.right for column in chosen], footnotes, caption(extraction),
-        heading, max(1, keys), _SPARE,
-    )  # fmt: skip
+        table = columns.compact()
+    return _with_below(table, extraction, shown, numbered)
+
+
+def case_tables(extraction: Extraction, shown: Shown = Shown(), width: int | None = None) -> list[TextTable]:
+    """The cases as people read them: a table for each model and unit, what is constant above it.
+
+    Devices or versions stand across where that takes fewer lines and there is room; what is said of all cases stands
+    below the last table. Models with few cases stand together. Where columns are chosen, all cases are one table.
+
+    Args:
+        width: how wide the terminal is; None: as wide as the tables are.
+
+    Raises:
+        UsageError: for a column that no case has.
+    """
+    parts = [] if shown.columns or shown.wide else _parts(extraction.cases)
+    if not parts:
+        return [case_table(extraction, shown)]
+    marks, numbered = _footnotes(extraction.cases, shown.notes)
+    of_case = dict(zip(map(id, extraction.cases), marks, strict=True))
+    tables = [_of_part(_Columns(part, [of_case[id(case)] for case in part], False), width) for part in parts]
+    return [*tables[:-1], _with_below(tables[-1], extraction, shown, numbered)]
+
+
+def _parts(cases: Sequence[Case]) -> list[list[Case]]:
+    """The cases by model and unit; those of models with few cases together, last."""
+    parts = [list(section.cases) for section in sections(cases)]
+    few = [part for part in parts if len(part) < _FEW]
+    if len(few) < 2:
+        return parts
+    together = {id(case) for part in few for case in part}
+    return [part for part in parts if part not in few] + [[case for case in cases if id(case) in together]]
+
+
+def _of_part(columns: _Columns, width: int | None) -> TextTable:
+    """The table of cases of one model and unit: that with fewest lines."""
+    across = (table for name in _ACROSS if (table := columns.across(name)) is not None and fits(table, width))
+    return next(across, None) or columns.compact()
+
+
+def _with_below(table: TextTable, extraction: Extraction, shown: Shown, numbered: list[str]) -> TextTable:
+    """A table with what is said of all cases: how the numbers were made, the notes."""
+    titles = set() if shown.wide else set(table.titles)
+    how = f"{caption(extraction)} {_of_intervals(extraction.cases, titles)}".strip()
+    return replace(table, caption=how, footnotes=[*numbered, *(extraction.notes if shown.notes else [])])
 
 
 class _Columns:
@@ -123,14 +166,87 @@ class _Columns:
         names = [*self.keys, "n", "throughput", "unit", "interval", *instead, *others, "speedup", "efficiency", "notes"]
         return [self.column(name) for name in names]
 
-    def compact(self) -> list[_Column]:
+    def compact(self) -> TextTable:
         """The columns that say something, with the program's own summary, or else the time of a step, where cases have
-        no throughput.
+        no throughput; what is the same in all rows stands above them.
         """
+        return self._lifted(self._saying())
+
+    def across(self, name: str) -> TextTable | None:
+        """The columns with the values of a key, such as the devices, beside each other; None where they are not the one
+        thing that varies in each row, or more than throughput and what is made of it is to be shown.
+        """
+        saying = {column.name: column for column in self._saying()}
+        values = sorted({str(case.key.get(name, "")) for case in self.cases}, key=natural)
+        titled = [f"{value} device{'s' * (value != '1')}" if name == "devices" else value for value in values]
+        keys = [column for key, column in saying.items() if key in self.keys and key != name]
+        of_runs = [column for key, column in saying.items() if key in ("n", "unit")]
+        if not {*saying} <= {*self.keys, "n", "unit", *_OF_CELLS, "notes"} or not 1 < len(values) <= _MOST_ACROSS:
+            return None
+        if "" in values or any(len(set(column.cells)) > 1 for column in of_runs):
+            return None
+        rows: dict[tuple[str, ...], dict[str, int]] = {}
+        for place, case in enumerate(self.cases):
+            row = rows.setdefault(tuple(column.cells[place] for column in keys), {})
+            if row.setdefault(str(case.key[name]), place) != place:
+                return None
+        if len(rows) < 2 or len(self.cases) < _LEAST_FILLED * len(rows) * len(values):
+            return None
+        first = [min(row.values()) for row in rows.values()]
+        columns = [replace(column, cells=[column.cells[place] for place in first]) for column in (*keys, *of_runs)]
+        for value, title in zip(values, titled, strict=True):
+            for column in (saying[key] for key in _OF_CELLS if key in saying):
+                cells = [column.cells[row[value]] if value in row else "" for row in rows.values()]
+                says = any(cells) and (column.name == "throughput" or not self._is_base(rows.values(), value))
+                if says or (column.name == "interval" and any(cells)):
+                    columns.append(
+                        replace(column, title=title if column.name == "throughput" else column.title, cells=cells)
+                    )
+        if "notes" in saying:
+            marks = [
+                sorted(
+                    {mark for place in row.values() for mark in saying["notes"].cells[place].split(",") if mark},
+                    key=natural,
+                )
+                for row in rows.values()
+            ]
+            columns.append(replace(saying["notes"], cells=[",".join(row) for row in marks]))
+        return self._lifted(columns)
+
+    def _is_base(self, rows: Iterable[Mapping[str, int]], value: str) -> bool:
+        """Whether all cases of a value are those that speedups are relative to."""
+        return all(self.cases[row[value]].base in (None, self.cases[row[value]]) for row in rows if value in row)
+
+    def _lifted(self, columns: Sequence[_Column]) -> TextTable:
+        """Columns as a table, those above it that are the same in all rows; a case alone keeps its columns."""
+        table = self.table(columns)
+        fixed = {*_OF_CELLS, "notes", *_OTHERS, *_INSTEAD}
+        constant = [
+            i for i, own in enumerate(columns) if own.name not in fixed and len(set(own.cells)) == 1 and own.cells[0]
+        ]
+        return table.lifted(constant) if len(table.rows) > 1 else table
+
+    def _saying(self) -> list[_Column]:
+        """The columns that say something."""
         without = [case.metrics for case in self.cases if case.throughput.value is None]
         instead = [name for name in _INSTEAD if any(name in has and has[name].value is not None for has in without)]
-        columns = self.wide(instead[:1])
+        gone = set() if any(case.base not in (None, case) for case in self.cases) else {"speedup", "efficiency"}
+        if len(self.cases) > 1 and {str(case.key.get("nodes", 1)) for case in self.cases} == {"1"}:
+            gone |= {"nodes"} & {*self.keys} if _told_apart(self.cases, [*{*self.keys} - {"nodes"}]) else set()
+        columns = [column for column in self.wide(instead[:1]) if column.name not in gone]
+        if (
+            len({spelling(str(case.key.get("model", ""))) for case in self.cases}) == 1
+        ):  # one model, however it is spelt
+            names = "/".join(dict.fromkeys(str(case.key.get("model", "")) for case in self.cases))
+            columns = [replace(c, cells=[names] * len(c.cells)) if c.name == "model" else c for c in columns]
         return [column for column in columns if column.name == "throughput" or any(column.cells)]
+
+    def table(self, columns: Sequence[_Column], heading: str = "") -> TextTable:
+        """Columns as a table."""
+        rows = [list(cells) for cells in zip(*(column.cells for column in columns), strict=True)]
+        keys = sum(1 for column in columns if column.name in self.keys)
+        titles, right = [column.title for column in columns], [column.right for column in columns]
+        return TextTable(titles, rows, right, heading=heading, keys=max(1, keys), spare=_SPARE, words=_WORDS)
 
     def named(self, names: Sequence[str]) -> list[_Column]:
         """The columns of these names, with the unit where it varies, and the notes where there are some: no number
@@ -159,7 +275,9 @@ class _Columns:
             right = name not in ("unit", "interval") or (name == "interval" and not self.is_wide)
             return _Column(name, name, cells, right)
         if name in self.metrics:
-            return _Column(name, TITLES.get(name, name), [_metric(case, name) for case in self.cases], True)
+            without = [name not in _INSTEAD or self.is_wide or case.throughput.value is None for case in self.cases]
+            cells = [_metric(case, name) if own else "" for case, own in zip(self.cases, without, strict=True)]
+            return _Column(name, TITLES.get(name, name), cells, True)
         cells = [str(case.key.get(name, "")) for case in self.cases]
         return _Column(name, TITLES.get(name, name), cells, name in INTEGERS)
 
@@ -259,33 +377,16 @@ def remarks(count: int, what: str = "row") -> str:
     return f"{counted(count, what)} {'has' if count == 1 else 'have'} smaller remarks: --notes"
 
 
-def _lifted(columns: list[_Column]) -> tuple[str, list[_Column]]:
-    """(what is the same in all rows, in words; the columns without it). One column that names rows stays."""
-    varying = [column for column in columns if len(set(column.cells)) > 1]
-    fixed = ("n", "throughput", "interval", "speedup", "efficiency", "notes", *_OTHERS, *_INSTEAD)
-    constant = [column for column in columns if column not in varying and column.name not in fixed]
-    names = " ".join(column.cells[0] for column in constant if column.name in _SELF_EVIDENT)
-    parts = [names] if names else []
-    for column in constant:
-        if column.name == "unit":
-            parts.append(f"throughput in {column.cells[0]}")
-        elif column.name not in _SELF_EVIDENT:
-            parts.append(f"{column.title} {column.cells[0]}")
-    return ", ".join(parts), [column for column in columns if column not in constant]
-
-
-def _of_intervals(cases: Sequence[Case], columns: Sequence[_Column], wide: bool) -> list[str]:
-    """What the intervals of a table are, as lines below it."""
-    lines = []
+def _of_intervals(cases: Sequence[Case], titles: Container[str]) -> str:
+    """What the intervals of a table with these columns are, as a sentence for its caption; empty where it has none."""
     levels = sorted({case.throughput.level for case in cases if case.throughput.level is not None})
-    if levels and not wide and any(column.name == "interval" for column in columns):
+    of_speedups = {case.speedup_interval.level for case in cases if case.speedup_interval is not None}
+    parts = []
+    if levels and "interval" in titles:
         ends = " to ".join(f"{100 * level:.4g}" for level in dict.fromkeys((levels[0], levels[-1])))
-        lines.append(f"±: the farther end of the interval of the median, at a level of {ends} %")
-    if any(column.name == "speedup" for column in columns):
-        own = {case.speedup_interval.level for case in cases if case.speedup_interval is not None}
-        of_speedups = [f"of speedup and efficiency at {100 * level:g} %" for level in own]
-        lines = [f"{lines[0]}; {of_speedups[0]}", *of_speedups[1:]] if lines and of_speedups else lines + of_speedups
-    return lines
+        parts.append(f"±: the farther end of the interval of the median, at a level of {ends} %")
+    parts += [f"of speedup and efficiency at {100 * level:g} %" for level in of_speedups if "speedup" in titles]
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _count(case: Case) -> str:
@@ -306,9 +407,11 @@ def _relative(low: float, high: float, centre: float) -> str:
 
 
 def _metric(case: Case, name: str) -> str:
-    """The value of a metric beside throughput, with its unit; empty for none."""
+    """The value of a metric beside throughput, with its unit where that is another one; empty for none."""
     summary = case.metrics.get(name)
-    return "" if summary is None or summary.value is None else f"{number(summary.value)} {summary.unit}".strip()
+    if summary is None or summary.value is None:
+        return ""
+    return f"{number(summary.value)} {summary.unit if summary.unit != case.throughput.unit else ''}".strip()
 
 
 def _told_apart(cases: Sequence[Case], keys: Sequence[str]) -> bool:

@@ -19,9 +19,9 @@ from perflog.extras import plain
 from perflog.formats.vocabulary import INTEGERS, Scalar
 from perflog.notes import Note, mark_of, texts
 from perflog.runs.run import Metric
-from perflog.show.case_table import Shown, case_table, require_columns
+from perflog.show.case_table import Shown, case_table, case_tables, require_columns
 from perflog.show.document import finite, reason_code, to_json
-from perflog.show.text import MARK, TextTable, counted, to_markdown, to_terminal
+from perflog.show.text import MARK, TextTable, counted, to_markdown, to_people
 from perflog.stats.quotient import QuotientInterval
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def encoded(
 
         return to_openmetrics(extraction)
     makers: dict[str, Callable[[], str | bytes]] = {
-        "table": lambda: to_terminal(case_table(extraction, shown), width, colour),
+        "table": lambda: to_people(case_tables(extraction, shown, width), width, colour),
         "markdown": lambda: to_markdown(case_table(extraction, replace(shown, wide=shown.wide or not shown.columns))),
         "json": lambda: to_json(extraction),
         "csv": lambda: to_csv(case_frame(extraction, shown.columns)),

@@ -1,7 +1,8 @@
 """Tables of texts for terminals and for Markdown, and the words that all tables share.
 
 A table is never wider than the terminal, and no number and no word is cut: where the columns do not fit, what is the
-same in all rows goes above the table, then what is spare goes, and then each row becomes a block of lines.
+same in all rows goes above the table, the warnings of a row go below it, what is spare goes, and then the columns that
+name a row become a line above it, so that numbers stand below each other on any terminal that has room for them.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ class TextTable:
         keys: how many of the first columns name the row.
         spare: titles of columns that a narrow terminal may leave out.
         styles: texts of cells that have a colour of their own on a terminal, each with its parameters (ECMA-48, SGR).
+        words: by the title of a column, what stands before its cell where it stands above the rows: ``throughput in``;
+            empty for cells that say by themselves what they are. All others have their title there.
     """
 
     titles: list[str]
@@ -51,6 +54,31 @@ class TextTable:
     keys: int = 1
     spare: tuple[str, ...] = ()
     styles: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def said(self, cells: Sequence[str], places: Iterable[int]) -> str:
+        """Cells of a row in words, as they stand above rows: ``MXNet fp16, batch/device 256``."""
+        titled = [(self.words.get(self.titles[place], self.titles[place]), cells[place]) for place in places]
+        plain = " ".join(cell for word, cell in titled if cell and not word)
+        return ", ".join(filter(None, [plain, *(f"{word} {cell}" for word, cell in titled if cell and word)]))
+
+    def without(self, places: Iterable[int]) -> TextTable:
+        """The table without some columns."""
+        gone = set(places)
+        kept = [place for place in range(len(self.titles)) if place not in gone]
+        return replace(
+            self,
+            titles=[self.titles[place] for place in kept],
+            rows=[[row[place] for place in kept] for row in self.rows],
+            right=[self.right[place] for place in kept],
+            keys=sum(1 for place in kept if place < self.keys),
+        )
+
+    def lifted(self, places: Iterable[int]) -> TextTable:
+        """The table with these columns, which are the same in all rows, in its heading."""
+        constant = list(places)
+        heading = ", ".join(filter(None, [self.heading, self.said(self.rows[0], constant)]))
+        return replace(self.without(constant), heading=heading)
 
 
 def number(value: float | None) -> str:
@@ -195,14 +223,24 @@ def to_csv(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def to_terminal(table: TextTable, width: int | None, colour: bool) -> str:
     """A table for people; ``width`` None means as wide as its content."""
     texts = _visible(table)
-    fitting = next((form for form in _narrower(texts) if width is None or _width(*form) <= width), None)
-    if fitting is None:
+    form = next((form for form in _narrower(texts, width) if width is None or form.width <= width), None)
+    if form is None:
         whole, lines = texts, _blocks(texts, width or 0, colour)
     else:
-        whole, lines = fitting[0], _drawn(*fitting, colour)
-    above = _wrapped(whole.heading, width) if whole.heading else []
-    below = [line for text in (texts.caption, *texts.footnotes) for line in _wrapped(text, width)]
+        whole, lines = form.table, form.drawn(width, colour)
+    above = [_styled(line, _HEADING, colour) for line in _wrapped(whole.heading, width)] if whole.heading else []
+    below = [line for text in (texts.caption, *texts.footnotes) if text for line in _wrapped(text, width)]
     return "\n".join(line.rstrip() for line in [*above, *(lines if table.rows else []), *below]) + "\n"
+
+
+def to_people(tables: Iterable[TextTable], width: int | None, colour: bool) -> str:
+    """Tables one after the other, a blank line between two; ``width`` None means as wide as their content."""
+    return "\n".join(to_terminal(table, width, colour) for table in tables)
+
+
+def fits(table: TextTable, width: int | None) -> bool:
+    """Whether a table has room on a terminal with all its columns, each row in one line."""
+    return width is None or _Form(_visible(table), _GAPS[-1]).width <= width
 
 
 def _visible(table: TextTable) -> TextTable:
@@ -217,39 +255,95 @@ def _visible(table: TextTable) -> TextTable:
     )
 
 
-def _narrower(table: TextTable) -> Iterator[tuple[TextTable, int]]:
-    """The table and its gap, each narrower than the one before."""
-    yield from ((table, gap) for gap in _GAPS)
-    table = _without(table, [place for place in range(len(table.titles)) if not any(row[place] for row in table.rows)])
-    yield from ((table, gap) for gap in _GAPS)
-    table = _lifted(table)
-    yield from ((table, gap) for gap in _GAPS)
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A way to draw a table.
+
+    Attributes:
+        gap: blanks between two columns.
+        below: whether the warnings of a row stand in a line below it.
+        folded: the columns whose cells stand in a line above the rows that have them.
+    """
+
+    table: TextTable
+    gap: int
+    below: bool = False
+    folded: tuple[int, ...] = ()
+
+    @property
+    def _drawn(self) -> TextTable:
+        """The table that is drawn: without what stands in lines of its own."""
+        table = self.table.without(self.folded)
+        if not self.below:
+            return table
+        return replace(table, rows=[[_only_marked(cell) for cell in row] for row in table.rows])
+
+    @property
+    def width(self) -> int:
+        """How many cells of a terminal the rows take."""
+        widths = _widths(self._drawn)
+        return sum(widths) + self.gap * (len(widths) - 1) + self._margin
+
+    @property
+    def _margin(self) -> int:
+        return 2 if self.folded else 0
+
+    def drawn(self, width: int | None, colour: bool) -> list[str]:
+        """The lines: headings, a rule, rows, and what stands above and below them."""
+        table, margin = self._drawn, " " * self._margin
+        titles, *rows = _lines(table, self.gap, colour)
+        lines, before = [margin + titles, "─" * self.width], None
+        for cells, row in zip(self.table.rows, rows, strict=True):
+            label = self.table.said(cells, self.folded)
+            if self.folded and label != before:
+                unknown = " and ".join(self.table.titles[place] for place in self.folded) + " unknown"
+                lines += [_styled(line, _HEADING, colour) for line in _wrapped(label or unknown, width)]
+                before = label
+            lines.append(margin + row)
+            if self.below and (warned := self._warnings(cells)):
+                lines += [_styled(f"{margin}  {line}", _WARNING, colour) for line in _wrapped(warned, (width or 0) - 4)]
+        return lines
+
+    def _warnings(self, cells: Sequence[str]) -> str:
+        """The warnings of a row that say more than that there is one: ``⚠ throughput 492.45 without line 11``."""
+        told = [
+            f"{title} {rest}"
+            for title, cell in zip(self.table.titles, cells, strict=True)
+            if (rest := _parted(cell)[1].removeprefix(f" {MARK}").strip())
+        ]
+        return f"{MARK} {', '.join(told)}" if told else ""
+
+
+def _narrower(table: TextTable, width: int | None) -> Iterator[_Form]:
+    """The ways to draw a table, each narrower than the one before; those with lines above their rows shortest first."""
+    yield from (_Form(table, gap) for gap in _GAPS)
+    table = table.without(place for place in range(len(table.titles)) if not any(row[place] for row in table.rows))
+    yield from (_Form(table, gap) for gap in _GAPS)
+    if len(table.rows) > 1:
+        same = [place for place, cell in enumerate(table.rows[0]) if all(row[place] == cell for row in table.rows)]
+        table = table.lifted(place for place in same if place > 0 and table.rows[0][place])
+    yield from (_Form(table, gap) for gap in _GAPS)
+    yield _Form(table, _GAPS[-1], below=True)
     for title in table.spare:
-        table = _without(table, [place for place, own in enumerate(table.titles) if own == title])
-        yield from ((table, gap) for gap in _GAPS)
-
-
-def _lifted(table: TextTable) -> TextTable:
-    """The table with the columns above it that are the same in all rows; the first column stays."""
-    if len(table.rows) < 2:
-        return table
-    first = table.rows[0]
-    same = [place for place in range(1, len(first)) if all(row[place] == first[place] for row in table.rows)]
-    constant = [place for place in same if first[place]]
-    lifted = [f"{table.titles[place]} {first[place]}" for place in constant]
-    return replace(_without(table, constant), heading=", ".join(filter(None, [table.heading, *lifted])))
-
-
-def _without(table: TextTable, places: Sequence[int]) -> TextTable:
-    """The table without some columns."""
-    kept = [place for place in range(len(table.titles)) if place not in places]
-    return replace(
-        table,
-        titles=[table.titles[place] for place in kept],
-        rows=[[row[place] for place in kept] for row in table.rows],
-        right=[table.right[place] for place in kept],
-        keys=max(1, sum(1 for place in kept if place < table.keys)),
+        table = table.without(place for place, own in enumerate(table.titles) if own == title)
+        yield from (_Form(table, _GAPS[-1], below) for below in (False, True))
+    keys = range(min(table.keys, len(table.titles) - 1))
+    widest = max(keys, key=_widths(table).__getitem__, default=0)
+    ways = {tuple(sorted({*keys[:count], last})) for count in range(len(keys)) for last in (count, widest)}
+    filled = [sum(map(bool, column)) for column in zip(*table.rows, strict=True)]
+    sparse = sorted(range(len(keys), len(filled)), key=filled.__getitem__)
+    sparse = [place for place in sparse if 2 * filled[place] <= len(table.rows)]
+    ways |= {tuple(sorted({*keys, *sparse[:count]})) for count in range(1, len(sparse) + 1)}
+    folded = [_Form(table, _GAPS[-1], True, places) for places in sorted(ways)]
+    yield from sorted(
+        (form for form in folded if form.width <= (width or 0)), key=lambda form: len(form.drawn(width, False))
     )
+
+
+def _only_marked(cell: str) -> str:
+    """A cell whose warning is the mark alone."""
+    own, warning = _parted(cell)
+    return f"{own} {MARK}" if warning else own
 
 
 def _widths(table: TextTable) -> list[int]:
@@ -268,11 +362,6 @@ def _parted(text: str) -> tuple[str, str]:
     return own, mark + rest
 
 
-def _width(table: TextTable, gap: int) -> int:
-    widths = _widths(table)
-    return sum(widths) + gap * (len(widths) - 1)
-
-
 def _cells(text: str) -> int:
     """How many cells of a terminal a text takes."""
     if text.isascii():
@@ -282,8 +371,8 @@ def _cells(text: str) -> int:
     return cell_len(text)
 
 
-def _drawn(table: TextTable, gap: int, colour: bool) -> list[str]:
-    """The lines of a table: its headings, a rule, its rows."""
+def _lines(table: TextTable, gap: int, colour: bool) -> Iterator[str]:
+    """The headings of a table, then its rows, a line each."""
     widths, styles = _widths(table), {**_STYLES, **table.styles}
     warned = [max((_cells(_parted(row[place])[1]) for row in table.rows), default=0) for place in range(len(widths))]
 
@@ -296,8 +385,8 @@ def _drawn(table: TextTable, gap: int, colour: bool) -> list[str]:
             padded.append(f"{before}{shown}{after}" if right else f"{shown}{before}{after}")
         return (" " * gap).join(padded)
 
-    rule = "─" * _width(table, gap)
-    return [line(table.titles, _HEADING), rule, *(line(row) for row in table.rows)]
+    yield line(table.titles, _HEADING)
+    yield from map(line, table.rows)
 
 
 def _blocks(table: TextTable, width: int, colour: bool) -> list[str]:

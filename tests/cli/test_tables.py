@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perflog.cases.case import Case, Summary
+from perflog.cases.case import Case, Summary, short_labels
 from perflog.errors import UsageError
 from perflog.extraction import Extraction, extract_paths
 from perflog.notes import Note
 from perflog.settings.options import Options
-from perflog.show.case_table import Shown, case_table, in_order
-from perflog.show.text import TextTable, to_markdown, to_terminal
-from tests.support import FIXTURES
+from perflog.show.case_table import Shown, case_tables, in_order
+from perflog.show.encoding import encoded
+from perflog.show.text import TextTable, number, to_markdown, to_people, to_terminal
+from tests.support import CORPUS, FIXTURES
 
 BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"
 
@@ -28,7 +31,8 @@ def case(value: float | None, low: float | None = None, high: float | None = Non
 
 
 def shown(*cases: Case, **look: object) -> TextTable:
-    return case_table(Extraction(list(cases), [], Options()), Shown(**look))  # type: ignore[arg-type]
+    (table,) = case_tables(Extraction(list(cases), [], Options()), Shown(**look))  # type: ignore[arg-type]
+    return table
 
 
 def test_what_is_constant_stands_above_and_the_interval_in_per_cent() -> None:
@@ -36,10 +40,10 @@ def test_what_is_constant_stands_above_and_the_interval_in_per_cent() -> None:
         case(200.0, 198.0, 203.0, framework="A", model="m", devices=1),
         case(1000.0, 999.9, 1000.0, framework="A", model="m", devices=8),
     )
-    assert table.heading == "A m, throughput in samples/s"
-    assert table.titles == ["devices", "n", "throughput", "interval"]
-    assert table.rows == [["1", "0", "200.00", "±1.5 %"], ["8", "0", "1000.00", "±0.010 %"]]
-    assert "±: the farther end of the interval of the median, at a level of 93.75 %" in table.footnotes
+    assert table.heading == "A m, n 0, throughput in samples/s"
+    assert table.titles == ["devices", "throughput", "interval"]
+    assert table.rows == [["1", "200.00", "±1.5 %"], ["8", "1000.00", "±0.010 %"]]
+    assert table.caption.endswith("±: the farther end of the interval of the median, at a level of 93.75 %.")
 
 
 def test_one_case_keeps_its_columns() -> None:
@@ -49,14 +53,61 @@ def test_one_case_keeps_its_columns() -> None:
 
 
 def test_a_value_without_throughput_has_the_programs_own_summary_in_its_row() -> None:
-    without = case(None, model="b")
-    without.metrics["reported"] = Summary("reported", "images/s", "median", 1, 58.56)
+    with_both, without = case(12.0, devices=1), case(None, devices=2)
+    for one, value in ((with_both, 11.9), (without, 58.56)):
+        one.metrics["reported"] = Summary("reported", "images/s", "median", 1, value)
     without.metrics["step_time"] = Summary("step_time", "s", "median", 1, 0.25)
-    table = shown(case(12.0, model="a"), without)
-    assert table.titles == ["model", "n", "throughput", "reported"]
-    assert table.rows == [["a", "0", "12.00", ""], ["b", "0", "no value", "58.56 images/s"]]
+    table = shown(with_both, without)
+    assert table.titles == ["devices", "throughput", "reported"]
+    assert table.rows == [["1", "12.00", ""], ["2", "no value", "58.56 images/s"]]
+    without.metrics["reported"].unit = "samples/s"
+    assert shown(with_both, without).rows[1] == ["2", "no value", "58.56"], "the unit is that of the row"
     del without.metrics["reported"]
-    assert shown(case(12.0, model="a"), without).rows[1] == ["b", "0", "no value", "0.25 s"]
+    assert shown(with_both, without).rows[1] == ["2", "no value", "0.25 s"]
+
+
+def grouped(*cases: Case, width: int | None = None) -> list[TextTable]:
+    return case_tables(Extraction(list(cases), [], Options()), Shown(), width)
+
+
+def of_model(model: str, devices: Sequence[int], **key: object) -> list[Case]:
+    return [case(100.0 * count, model=model, devices=count, **key) for count in devices]
+
+
+def test_a_model_and_a_unit_is_a_table_and_models_with_few_cases_stand_together() -> None:
+    tables = grouped(*of_model("a", [1, 2, 4]), *of_model("b", [1]), *of_model("c", [2, 8]))
+    assert [table.heading for table in tables] == ["a, n 0, throughput in samples/s", "n 0, throughput in samples/s"]
+    assert [row[0] for row in tables[1].rows] == ["b", "c"], "a row has its devices across"
+    assert [bool(table.caption) for table in tables] == [False, True], "what is said of all stands below the last"
+
+
+def test_a_model_has_one_table_however_it_is_spelt() -> None:
+    (table,) = grouped(*of_model("ResNet50", [1, 2]), *of_model("resnet50", [4]))
+    assert table.heading.startswith("ResNet50/resnet50, ") and "model" not in table.titles
+
+
+def test_devices_or_versions_stand_across_where_each_row_has_them() -> None:
+    cases = [*of_model("m", [1, 8], precision="fp32"), *of_model("m", [1, 8], precision="amp")]
+    (table,) = grouped(*cases)
+    assert table.titles == ["precision", "1 device", "8 devices"]
+    assert table.rows == [["fp32", "100.00", "800.00"], ["amp", "100.00", "800.00"]]
+    (narrow,) = grouped(*cases, width=20)
+    assert narrow.titles == ["precision", "devices", "throughput"], "where there is no room, a line a configuration"
+    cases[3].base, cases[3].speedup = cases[2], 8.0
+    assert grouped(*cases)[0].titles == ["precision", "1 device", "8 devices", "speedup"]
+    versions = [case(1.0, model="m", precision=one, framework_version=v) for one in ("amp", "fp32") for v in "12"]
+    assert grouped(*versions)[0].titles == ["precision", "1", "2"]
+    assert "devices" in grouped(*of_model("m", [1, 2, 4]))[0].titles, "one row is no table"
+
+
+def test_folders_that_all_labels_share_are_left_out_however_far_up_they_begin() -> None:
+    labels = ["home/me/runs/mxnet/module", "me/runs/mxnet/repeats/module", "me/runs/torch/dll"]
+    cases = [dataclasses.replace(case(1.0), label=label) for label in labels]
+    assert short_labels(cases) == ["mxnet/module", "mxnet/repeats/module", "torch/dll"]
+    clash = [dataclasses.replace(case(1.0), label=label) for label in ("home/me/runs/a", "me/runs/a")]
+    assert short_labels(clash) == ["home/me/runs/a", "me/runs/a"], "two labels stay two"
+    apart = [dataclasses.replace(case(1.0), label=label) for label in ("x/a", "y/b")]
+    assert short_labels(apart) == ["x/a", "y/b"]
 
 
 def test_wide_shows_every_column_and_the_ends() -> None:
@@ -105,8 +156,32 @@ def test_a_table_becomes_narrower_step_by_step() -> None:
     narrow = to_terminal(TABLE, 38, False).splitlines()
     assert narrow[:2] == ["n 5", "case           value  verdict   notes"]
     assert narrow[-2:] == ["1. a note that is rather long, so that", "it needs several lines"]
-    blocks = to_terminal(TABLE, 25, False).splitlines()
+    folded = to_terminal(TABLE, 25, False).splitlines()
+    assert folded[:6] == [
+        "n 5",
+        "  value  verdict   notes",
+        "─" * 24,
+        "case one long name",
+        "  10.25  no value",
+        "case two",
+    ], "the name is a line of its own, and numbers stand below each other"
+    blocks = to_terminal(TABLE, 18, False).splitlines()
     assert blocks[:5] == ["one long name", "  n        5", "  value    10.25", "  verdict  no value", ""]
+
+
+def test_the_warnings_of_a_row_stand_below_it_where_they_have_no_room_in_it() -> None:
+    rows = [["a", "6192.00 ⚠ 10929.00 without line 71", "7.20 ⚠ 7.83"], ["b", "10.00", "1.00"]]
+    table = TextTable(["case", "throughput", "speedup"], rows, [False, True, True])
+    assert (
+        to_terminal(table, 70, False).splitlines()[2] == "a         6192.00 ⚠ 10929.00 without line 71      7.20 ⚠ 7.83"
+    )
+    lines = to_terminal(table, 40, False).splitlines()
+    assert lines[2:] == [
+        "a        6192.00 ⚠     7.20 ⚠",
+        "  ⚠ throughput 10929.00 without line",
+        "  71, speedup 7.83",
+        "b          10.00       1.00",
+    ]
 
 
 def test_colours_stand_on_terminals_alone() -> None:
@@ -129,12 +204,62 @@ def test_no_word_is_ever_cut(width: int, rows: list[list[str]]) -> None:
 
 
 def test_the_campaign_of_the_demo_fits_80_columns() -> None:
-    table = case_table(extract_paths([BZ128], Options()))
+    (table,) = case_tables(extract_paths([BZ128], Options()), width=80)
     lines = to_terminal(table, 80, False).splitlines()
     assert max(map(len, lines)) <= 80
-    assert lines[0] == "MindSpore rn50 fp32, batch/device 128, throughput in samples/s"
+    assert lines[0] == "MindSpore rn50 fp32, batch/device 128, n 5, throughput in samples/s"
     assert sum(line.startswith(" ") for line in lines) >= 6, "a row is one line"
     assert max(len(line) for line in to_terminal(table, 40, False).splitlines()) <= 40
+
+
+FOLDERS = (
+    "paddle-perf-2.5", "paddle-perf-2.5/Bert", "paddle-perf-2.5/ResNet50V1.5", "paddle-perf-2.5/Transformer",
+    "paddle-perf-2.5/HRNetW18", "paddle-perf-2.5/DeepLabV3P", "paddle-perf-2.3", "cpu-runs", "cpu-runs/torch",
+    "cpu-runs/mxnet", "other", "other/bigscience", "other/lambda-tensorflow", "",
+)  # fmt: skip
+#: A screen, for so many configurations.
+SCREEN, CONFIGURATIONS = 50, 20
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of ../shared is not here")
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_corpus_is_read_at_every_width(folder: str) -> None:
+    extraction = extract_paths([CORPUS / folder], Options())
+    for width in (80, 100, 120, 200):
+        tables = case_tables(extraction, Shown(), width)
+        text = to_people(tables, width, False)
+        lines = text.splitlines()
+        assert max(map(len, lines)) <= width
+        assert "…" not in text
+        values = [case.throughput.value for case in extraction.cases]
+        there = re.findall(r"\S+", text)
+        assert all(there.count(number(value)) >= values.count(value) for value in values if value is not None)
+        assert text.count("no value") == values.count(None)
+        assert all(label in text for label in labels_shown(tables))
+        for table in tables:
+            assert_numbers_stand_below_each_other(table, width)
+        part = dataclasses.replace(extraction, cases=extraction.cases[:CONFIGURATIONS])
+        screen = to_people(case_tables(part, Shown(notes=False), width), width, False).splitlines()
+        assert len(screen) <= SCREEN, "the notes that every reader needs come on top of it"
+    assert to_people(case_tables(extraction, Shown(), 120), 120, False) == encoded(extraction, "table", 120)
+
+
+def labels_shown(tables: Sequence[TextTable]) -> list[str]:
+    return [row[table.titles.index("log")] for table in tables if "log" in table.titles for row in table.rows]
+
+
+def assert_numbers_stand_below_each_other(table: TextTable, width: int) -> None:
+    """The numbers of a column end where its title ends."""
+    lines = to_terminal(table, width, False).splitlines()
+    rule = next(place for place, line in enumerate(lines) if line.startswith("─"))
+    for place, title in enumerate(table.titles):
+        if title != "throughput" and not re.fullmatch(r"\d+ devices?", title):
+            continue
+        end = lines[rule - 1].index(title) + len(title)
+        ending = [line[:end].split("  ")[-1].strip() for line in lines[rule + 1 :] if len(line) >= end]
+        for row in table.rows:
+            own = row[place].partition(" ⚠")[0]
+            assert not own or own in ending, (own, lines)
 
 
 def test_markdown_has_the_heading_escaped() -> None:

@@ -216,6 +216,11 @@ class Progress:
         """Whether all runs that are wanted have ended, well or not."""
         return 0 < self.wanted <= self.finished + self.failed
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no plan says how many runs there will be, and all that have begun have ended."""
+        return not self.wanted and not self.now and not self.unread and self.finished + self.failed > 0
+
 
 @dataclass(frozen=True, slots=True)
 class _Glance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -96,6 +97,35 @@ def require_known(name: str, texts: str, fields: Sequence[Mapping[str, Scalar]])
 def near(name: str, known: Iterable[str]) -> str:
     """``; did you mean model?``, or what there is; empty where nothing is."""
     return did_you_mean_or_list(name, known)
+
+
+#: What may stand behind a model's name without making another model of it; bert-large is another model than bert.
+_SAME_MODEL = re.compile(r"[-_ ]?base$")
+
+
+def names_of_one(cases: Iterable[Case]) -> dict[str, str]:
+    """Names of models that may be one, each with the shortest of them; nothing is merged by that.
+
+    They differ in case, in separators, or by ``base`` at the end. Where a third size of the model is among the cases
+    (``bert``, ``bert_base``, ``bert_large``), the name without a size may be any of them, and is no other's.
+    """
+    names = list(dict.fromkeys(str(case.key["model"]) for case in cases if "model" in case.key))
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(spelling(_SAME_MODEL.sub("", name.lower())), []).append(name)
+    sizes = {
+        spelling(re.sub(r"[-_ ]?(tiny|mini|small|medium|large|huge|xl|xxl)$", "", name.lower()))
+        for name in names
+        if re.search(r"[-_ ]?(tiny|mini|small|medium|large|huge|xl|xxl)$", name.lower())
+    }
+    offered: dict[str, str] = {}
+    for base, members in groups.items():
+        first = min(members, key=lambda name: (len(name), name))
+        is_sized = len({spelling(name) for name in members}) > 1
+        if len(members) > 1 and base and not (is_sized and base in sizes):
+            offered |= {name: first for name in members if name.lower() != first.lower()}
+            offered |= {name.lower(): first for name in members if name != first and name.lower() == first.lower()}
+    return offered
 
 
 # ----------------------------------------------------------------------------------------------------

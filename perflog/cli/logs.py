@@ -61,6 +61,9 @@ On = Annotated[str, typer.Option("--on", help=_ON, metavar="CLUSTER", show_defau
 _SHARDS = "With --on: in how many shares. [default: 4 for each processor]"
 Shards = Annotated[int | None, typer.Option("--shards", help=_SHARDS, min=1, max=999_999, show_default=False)]
 
+_WHY_NOT = "Say too why this parser was rejected, or every other one: all."
+WhyNot = Annotated[str, typer.Option("--why-not", help=_WHY_NOT, metavar="PARSER", show_default=False)]
+
 Parts = Annotated[
     list[str],
     typer.Argument(
@@ -111,17 +114,23 @@ def extract(
 
 @app.command(
     epilog=examples(
-        "perflog explain logs/4n8g/rn50_b128_fp32_3.log", "perflog explain train.log --format json", more=EXIT_STATUS
+        "perflog explain logs/4n8g/rn50_b128_fp32_3.log",
+        "perflog explain train.log --why-not mindspore",
+        "perflog explain train.log --format json",
+        more=EXIT_STATUS,
     )
 )
 @extraction_options("aggregate", "baseline")
-def explain(logs: Logs, given: Given, format_: TextOrJson = None, output: Output = None, quiet: Quiet = False) -> None:
-    """Say what was read from each log, what was not understood, and why other parsers were rejected."""
+def explain(
+    logs: Logs, given: Given, why_not: WhyNot = "", format_: TextOrJson = None, output: Output = None,
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
+    """Say what was read from each log, on which lines and by which parser, or what a log lacks."""
     from perflog.show.explain import explain_logs, to_json
 
     form = format_for(output, format_, ("text", "json"), "text")
     explanations = []
-    for number, explanation in enumerate(explain_logs(logs, settings(given, logs))):
+    for number, explanation in enumerate(explain_logs(logs, settings(given, logs), why_not, form == "json")):
         explanations.append(explanation)
         if form == "text" and output is None:  # each as soon as it is known
             print(prose(("\n" if number else "") + explanation.text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -244,9 +244,10 @@ def watch(
     logs: Annotated[Path, typer.Argument(help="A folder of logs, of a campaign or any other.", show_default=False)],
     once: Annotated[bool, typer.Option("--once", help="Print the table once.")] = False,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    stay: Annotated[bool, typer.Option("--stay", help="Go on when all runs have ended, until Ctrl-C.")] = False,
     format_: TextOrJson = None,
 ) -> None:
-    """Show the runs of a folder of logs as they grow: finished, failed, running. As JSON they are printed once."""
+    """Show the runs of a folder of logs as they grow, until all have ended. As JSON they are printed once."""
     from perflog.campaign import Watcher
     from perflog.show.options import format_for
 
@@ -264,14 +265,38 @@ def watch(
         rows = [[visible(cell) for cell in _cells(entry)] for entry in entries]
         print(tabulate(rows, headers=_HEADINGS, disable_numparse=True))
         raise typer.Exit(_status(entries))
+    from rich.console import Group
     from rich.live import Live
+    from rich.text import Text
 
     entries = watcher.look()
-    with Live(_table(entries), auto_refresh=False) as live:
-        while not entries or not all(entry.ended for entry in entries):
+    with Live(Group(_table(entries), Text(state_of(entries, stay))), auto_refresh=False) as live:
+        while stay or not has_ended(entries):
             time.sleep(every)
             entries = watcher.look()
-            live.update(_table(entries), refresh=True)
+            live.update(Group(_table(entries), Text(state_of(entries, stay))), refresh=True)
+
+
+def has_ended(entries: Sequence[Progress]) -> bool:
+    """Whether all runs have ended: as many as were planned, or, where no plan says how many, all that have begun."""
+    return bool(entries) and all(entry.ended or entry.is_idle for entry in entries)
+
+
+def state_of(entries: Sequence[Progress], stay: bool) -> str:
+    """The line below the table: that all runs have ended, or what is waited for."""
+    finished, failed = (sum(getattr(entry, name) for entry in entries) for name in ("finished", "failed"))
+    if has_ended(entries):
+        ended = f"{finished} finished" + (f", {failed} failed" if failed else "")
+        return f"finished: all runs have ended ({ended})" + ("; --stay: Ctrl-C ends it" if stay else "")
+    left = sum(entry.wanted - entry.finished - entry.failed for entry in entries if entry.wanted and not entry.ended)
+    growing = sum(not entry.wanted and bool(entry.now) for entry in entries)
+    waits = [
+        f"{left} planned run{'s' * (left != 1)}" if left else "",
+        f"{growing} log{'s that do not say that they have' if growing != 1 else ' that does not say that it has'} ended"
+        if growing
+        else "",
+    ]
+    return f"waiting for {' and '.join(filter(None, waits)) or 'the first log'}; Ctrl-C ends it"
 
 
 def _status(entries: list[Progress]) -> int:

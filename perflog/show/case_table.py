@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from perflog.cases.case import Case, data_of, short_labels, spelling
-from perflog.cases.choosing import sections
+from perflog.cases.choosing import names_of_one, sections
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
@@ -109,7 +109,24 @@ def case_tables(extraction: Extraction, shown: Shown = Shown(), width: int | Non
     marks, numbered = _footnotes(extraction.cases, shown.notes)
     of_case = dict(zip(map(id, extraction.cases), marks, strict=True))
     tables = [_of_part(_Columns(part, [of_case[id(case)] for case in part], False), width) for part in parts]
-    return [*tables[:-1], _with_below(tables[-1], extraction, shown, numbered)]
+    offered = [] if shown.notes is False else _one_model(extraction.cases)
+    return [*tables[:-1], _with_below(tables[-1], extraction, shown, [*numbered, *offered])]
+
+
+def _one_model(cases: Sequence[Case]) -> list[str]:
+    """The lines that take models of nearly one name for one, offered once: the user knows whether they are."""
+    names = names_of_one(cases)
+    if not names:
+        return []
+    pairs = ", ".join(f"{_toml(name)} = {_toml(other)}" for name, other in names.items())
+    return [f"if these are one model, perflog.toml says so: `aliases = {{ {pairs} }}`"]
+
+
+def _toml(text: str) -> str:
+    """A text in TOML."""
+    import json
+
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _parts(cases: Sequence[Case]) -> list[list[Case]]:

@@ -1,4 +1,4 @@
-"""Say what was read from one log, what was not understood, and why every other parser was rejected."""
+"""Say what was read from one log and by which parser, and, on request, why other parsers were rejected."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from shlex import quote
 from typing import Any
 
 from perflog.errors import UsageError
 from perflog.formats.catalog import Catalog
+from perflog.formats.line import plain_text
 from perflog.formats.parser import Parser, Pattern
 from perflog.inference.infer import frequent_tables, inferred_outcome
 from perflog.logs.clean import clean_block
@@ -26,10 +28,13 @@ from perflog.runs.run import Metric, Outcome, Run, Skipped
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
 from perflog.show.text import counted
+from perflog.spelling import did_you_mean
 
 SCHEMA = "perflog/explanation/2"
 #: How many lines that were not understood are shown per pattern.
 SHOWN = 2
+#: What asks why each parser was rejected.
+ALL = "all"
 #: So many parsers are named of which no literal occurs in the log.
 MOST_NAMED = 12
 
@@ -40,9 +45,9 @@ class Explanation:
 
     Attributes:
         log: the log's name.
-        text: what was read, what was not understood, and why other parsers were rejected.
+        text: what was read, by which parser, and why those parsers were rejected that the caller asked about.
         complete: whether the log has a run and every run has a value.
-        data: the same as plain data, for machines.
+        data: the same as plain data, for machines, with every parser.
     """
 
     log: str
@@ -51,13 +56,22 @@ class Explanation:
     data: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
-def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) -> Iterator[Explanation]:
+def explain_logs(
+    paths: Sequence[str | os.PathLike[str]], settings: Settings, why_not: str = ALL, with_data: bool = True
+) -> Iterator[Explanation]:
     """Explain the logs at and below paths, one after the other.
 
+    Args:
+        why_not: the name of a parser of which the text says why it was rejected; ``all``; or empty for none.
+        with_data: give the data too, which takes as long as the reasons of all parsers.
+
     Raises:
-        UsageError: when a path does not exist or is a part, whose log lines are elsewhere, or an option is not right.
+        UsageError: for the name of no parser, when a path does not exist or is a part, whose log lines are elsewhere,
+            or an option is not right.
     """
     options, catalog = settings.options(), settings.catalog()
+    if why_not not in ("", ALL) and why_not not in catalog.by_name:
+        raise UsageError(f"--why-not {why_not!r}: no such parser{did_you_mean(why_not, catalog.by_name)}")
     logs = find_logs(paths)
     for log in logs:
         if is_part(log):
@@ -65,7 +79,7 @@ def explain_logs(paths: Sequence[str | os.PathLike[str]], settings: Settings) ->
                 f"{log.name} is a part of logs that were read elsewhere, and holds none of their lines: name the log "
                 "itself, where it lies"
             )
-    yield from explained(logs, catalog, options)
+    yield from explained(logs, catalog, options, why_not, with_data)
 
 
 def to_json(explanations: Sequence[Explanation]) -> str:
@@ -80,8 +94,10 @@ def document(explanations: Sequence[Explanation]) -> dict[str, Any]:
     return {"schema": SCHEMA, "logs": [dict(explanation.data) for explanation in explanations]}
 
 
-def explained(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> Iterator[Explanation]:
-    """Explain logs that were found, one after the other."""
+def explained(
+    logs: Sequence[LogFile], catalog: Catalog, options: Options, why_not: str = ALL, with_data: bool = True
+) -> Iterator[Explanation]:
+    """Explain logs that were found, one after the other; the arguments are those of :func:`explain_logs`."""
     builder = RunBuilder(catalog, options)
 
     def finish_all(readings: Sequence[Reading]) -> list[tuple[Reading, Outcome]]:
@@ -94,10 +110,10 @@ def explained(logs: Sequence[LogFile], catalog: Catalog, options: Options) -> It
         return finish_all([reading])[0]
 
     for reading, outcome in read_logs(logs, catalog, finish, options.as_printed, finish_all=finish_all):
-        yield _explanation(reading, outcome, catalog)
+        yield _explanation(reading, outcome, catalog, why_not, with_data)
 
 
-def _explanation(reading: Reading, outcome: Outcome, catalog: Catalog) -> Explanation:
+def _explanation(reading: Reading, outcome: Outcome, catalog: Catalog, why_not: str, with_data: bool) -> Explanation:
     log = reading.log
     lines = [f"{log.name}: {counted(reading.lines, 'line')}, {counted(reading.bytes, 'byte')}"]
     shapes: list[Table] = []
@@ -109,10 +125,13 @@ def _explanation(reading: Reading, outcome: Outcome, catalog: Catalog) -> Explan
     else:
         for number, run in enumerate(outcome, 1):
             lines.extend(_run(run, number, len(outcome), _cells(run)))
-    parsers = list(_parsers(reading, catalog))
+    shown = list(_parsers(reading, catalog, why_not))
     complete = not isinstance(outcome, Skipped) and all(run.throughput.value is not None for run in outcome)
-    data = _data(reading, outcome, shapes, parsers, complete)
-    return Explanation(log.name, "\n".join([*lines, "parsers", *parsers]), complete, data)
+    data: dict[str, Any] = {}
+    if with_data:
+        parsers = shown if why_not == ALL else list(_parsers(reading, catalog, ALL))
+        data = _data(reading, outcome, shapes, parsers, complete)
+    return Explanation(log.name, "\n".join([*lines, "parsers", *shown]), complete, data)
 
 
 def _shapes(shapes: Sequence[Table], name: str) -> Iterator[str]:
@@ -122,7 +141,13 @@ def _shapes(shapes: Sequence[Table], name: str) -> Iterator[str]:
     for frequent in shapes:
         yield f"  {len(frequent):>6} × {_short(frequent.outline)}"
         yield f"           line {int(frequent.lines[0])}: {_short(frequent.first)}"
-    yield f"next: `perflog parsers new NAME --from {name}` writes a parser to correct; docs/parsers.md says how"
+    if shapes:
+        yield (
+            f"next: `perflog extract {quote(name)} --as {quote(plain_text(_short(shapes[0].first)))}`, with {{step}}, "
+            "{step_time:s} or {rate:samples/s} in place of the numbers that count; docs/any-log.md says how"
+        )
+    word = "or" if shapes else "next"
+    yield f"{word}: `perflog parsers new NAME --from {name}` writes a parser to correct; docs/parsers.md says how"
 
 
 def _short(text: str, most: int = 120) -> str:
@@ -176,8 +201,11 @@ def _run(run: Run, number: int, total: int, cells: str) -> Iterator[str]:
         f"line {run.first_line}" if run.first_line == run.last_line else f"lines {run.first_line} to {run.last_line}"
     )
     yield f"{title}: parser {run.parser}, {lines}{cells}, {run.window}"
+    by_source: dict[str, list[str]] = {}
     for key, value in run.values.items():
-        yield f"  {key:<18} {value}  ({run.metadata.sources.get(key, 'derived')})"
+        by_source.setdefault(run.metadata.sources.get(key, "derived"), []).append(f"{key} {value}")
+    for source, facts in by_source.items():
+        yield f"  {f'by {source}':<18} {', '.join(facts)}"
     for said in run.metadata.unfit:
         yield f"  no fact            {run.log.name}: {said}"
     for metric in run.metrics.values():
@@ -216,20 +244,21 @@ def _metric(metric: Metric) -> str:
     return text + ")"
 
 
-def _parsers(reading: Reading, catalog: Catalog) -> Iterator[str]:
-    """What matched first, then what was rejected and why."""
+def _parsers(reading: Reading, catalog: Catalog, why_not: str) -> Iterator[str]:
+    """What matched first, then why the parser of a name was rejected, or all others, or how to ask for that."""
     rejected: list[str] = []
     silent: list[str] = []
+    others = 0
     of_log = reading.accounts
     seen = {reading.patterns[key].parser for key in of_log}
     beginning = _Beginning(reading.log)
     for parser in catalog.parsers:
-        if parser.name not in seen:
-            silent.append(parser.name)
-            continue
-        accounts = [(p, of_log[p.key]) for p in parser.patterns if p.key in of_log]
+        accounts = [(p, of_log[p.key]) for p in parser.patterns if p.key in of_log] if parser.name in seen else []
+        is_asked = why_not in (ALL, parser.name)
         if any(a.matches and p.role != "metadata" for p, a in accounts):
-            yield from _matched(reading, beginning, parser, accounts)
+            yield from _matched(reading, beginning, parser, accounts, is_asked)
+        elif not is_asked:
+            others += 1
         elif any(a.candidates for _, a in accounts):
             rejected.extend(_rejected(beginning, parser, accounts))
         else:
@@ -238,21 +267,38 @@ def _parsers(reading: Reading, catalog: Catalog) -> Iterator[str]:
     if silent:
         named = ", ".join(silent) if len(silent) <= MOST_NAMED else f"{len(silent)} parsers"
         yield f"  rejected because none of their literals occurs: {named}"
+    elif others and not why_not:
+        yield f"  {counted(others, 'other parser')} rejected: --why-not NAME or --why-not all says why"
 
 
 def _matched(
-    reading: Reading, beginning: _Beginning, parser: Parser, accounts: list[tuple[Pattern, Account]]
+    reading: Reading,
+    beginning: _Beginning,
+    parser: Parser,
+    accounts: list[tuple[Pattern, Account]],
+    with_lines: bool,
 ) -> Iterator[str]:
+    """``with_lines``: each pattern on a line of its own, and the lines that were not understood."""
+    matched = [(pattern, account) for pattern, account in accounts if account.matches]
+    if not with_lines:
+        yield f"  {parser.name}: matched {', '.join(_place(*one) for one in matched)}"
+        return
     yield f"  {parser.name}: matched"
-    for pattern, account in accounts:
-        if account.matches:
-            ends = f"first {account.first_line}, last {account.last_line}"
-            place = f"{account.matches} lines, {ends}" if account.matches > 1 else f"line {account.first_line}"
-            yield f"    {pattern.name:<18} {pattern.role:<9} {place}{_units(reading, pattern)}"
+    for pattern, account in matched:
+        ends = f"first {account.first_line}, last {account.last_line}"
+        place = f"{account.matches} lines, {ends}" if account.matches > 1 else f"line {account.first_line}"
+        yield f"    {pattern.name:<18} {pattern.role:<9} {place}{_units(reading, pattern)}"
     literals = {p.literal for p, a in accounts if a.matches}
     for pattern, account in accounts:
         if not account.matches and pattern.literal not in literals and account.candidates:
             yield from _not_understood(beginning, pattern, account.candidates)
+
+
+def _place(pattern: Pattern, account: Account) -> str:
+    """A pattern with its lines: ``step (40 lines, 6 to 45)``."""
+    if account.matches == 1:
+        return f"{pattern.name} (line {account.first_line})"
+    return f"{pattern.name} ({account.matches} lines, {account.first_line} to {account.last_line})"
 
 
 def _rejected(beginning: _Beginning, parser: Parser, accounts: list[tuple[Pattern, Account]]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from perflog import cli
 from perflog.campaign import Progress, Watcher, watch
 from perflog.campaign.progress import PLAN
+from perflog.cli.run import has_ended, state_of
 from perflog.errors import UsageError
 from tests.support import FIXTURES
 
@@ -106,3 +107,15 @@ def test_a_growing_log_without_a_number(tmp_path: Path) -> None:
     log.parent.mkdir(parents=True)
     log.write_text("starting\n")
     assert watch(tmp_path) == [Progress(NAME, now="step 0")]
+
+
+def test_watch_has_ended_when_all_runs_have_and_says_what_it_waits_for() -> None:
+    planned = Progress("a", wanted=3, finished=2)
+    assert not has_ended([planned]) and "waiting for 1 planned run" in state_of([planned], False)
+    ended = Progress("a", wanted=3, finished=2, failed=1)
+    assert has_ended([ended]) and state_of([ended], False) == "finished: all runs have ended (2 finished, 1 failed)"
+    plain, growing = Progress("b", finished=1), Progress("c", finished=1, now="step 3")
+    assert has_ended([ended, plain]) and not has_ended([plain, growing]) and not has_ended([])
+    assert "1 log that does not say that it has ended" in state_of([growing], False)
+    assert "the first log" in state_of([], False) and "--stay" in state_of([ended], True)
+    assert not has_ended([Progress("d", finished=1, unread=1)]), "it may be a training that goes on"

@@ -200,7 +200,27 @@ def test_explain_says_what_was_read_and_why_others_were_rejected() -> None:
     assert "run: parser paddleseg, lines 6 to 45, warm-up 20 steps" in text
     assert "38 measurements, lines 8 to 45; left out: 2 warm-up" in text
     assert "paddleseg: matched" in text
-    assert "rejected because none of their literals occurs" in text
+    assert "other parsers rejected: --why-not NAME or --why-not all says why" in text
+    well = run("explain", str(FIXTURES / "parsers/paddleclas/static.log")).stdout
+    assert len(well.splitlines()) <= 20, "a log that was read well"
+
+
+def test_explain_says_why_a_parser_was_rejected() -> None:
+    everything = run("explain", str(ONE), "--why-not", "all").stdout
+    assert "rejected because none of their literals occurs" in everything
+    one = run("explain", str(ONE), "--why-not", "paddleclas").stdout
+    assert [line for line in one.splitlines() if "rejected" in line and "paddleclas" not in line] == []
+    assert "paddleclas: rejected" in one or "none of their literals occurs: paddleclas" in one
+    done = run("explain", str(ONE), "--why-not", "padleclas")
+    assert done.returncode == 2 and "did you mean paddleclas" in done.stderr
+
+
+def test_explain_says_what_a_refused_log_lacks_and_how_to_say_it(tmp_path: Path) -> None:
+    log = tmp_path / "own.log"
+    log.write_text("".join(f"round {i} took {i % 7 + 1} wobbles of {3 * i + 1}\n" for i in range(60)))
+    lines = run("explain", str(log)).stdout.splitlines()
+    assert lines[1].startswith("no training log: ")
+    assert "--as 'round 0 took 1 wobbles of 1'" in next(line for line in lines if line.startswith("next: "))
 
 
 def test_an_internal_error_shows_no_traceback(

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perflog.cases.case import Case, Summary, short_labels
+from perflog.cases.choosing import names_of_one
 from perflog.errors import UsageError
 from perflog.extraction import Extraction, extract_paths
 from perflog.notes import Note
@@ -84,6 +85,26 @@ def test_a_model_and_a_unit_is_a_table_and_models_with_few_cases_stand_together(
 def test_a_model_has_one_table_however_it_is_spelt() -> None:
     (table,) = grouped(*of_model("ResNet50", [1, 2]), *of_model("resnet50", [4]))
     assert table.heading.startswith("ResNet50/resnet50, ") and "model" not in table.titles
+
+
+@pytest.mark.parametrize(
+    ("models", "offered"),
+    [
+        (["Bert", "bert_base"], {"bert_base": "Bert"}),
+        (["ResNet50", "resnet50"], {"resnet50": "ResNet50"}),
+        (["ResNet-50", "resnet_50"], {"resnet_50": "ResNet-50"}),
+        (["resnet50", "resnet101"], {}),
+        (["bert_base", "bert_large"], {}),
+        (["bert", "bert_base", "bert_large"], {}),
+        (["llama-2-7b", "llama-27b"], {}),
+        (["base", "large"], {}),
+    ],
+)
+def test_models_of_one_name_are_offered_as_one(models: list[str], offered: dict[str, str]) -> None:
+    cases = [case(1.0, model=model) for model in models]
+    assert names_of_one(cases) == offered
+    (*_, last) = case_tables(Extraction(cases, [], Options()))
+    assert any("aliases = { " in line for line in last.footnotes) == bool(offered)
 
 
 def test_devices_or_versions_stand_across_where_each_row_has_them() -> None:
@@ -165,8 +186,8 @@ def test_a_table_becomes_narrower_step_by_step() -> None:
         "  10.25  no value",
         "case two",
     ], "the name is a line of its own, and numbers stand below each other"
-    blocks = to_terminal(TABLE, 18, False).splitlines()
-    assert blocks[:5] == ["one long name", "  n        5", "  value    10.25", "  verdict  no value", ""]
+    blocks = to_terminal(TABLE, 16, False).splitlines()
+    assert blocks[:5] == ["one long name", "  n        5", "  value    10.25", "  verdict  no", "           value"]
 
 
 def test_the_warnings_of_a_row_stand_below_it_where_they_have_no_room_in_it() -> None:

@@ -26,6 +26,7 @@ COMMANDS = {
     "parsers": ("parsers",),
     "reports": ("table", "plot", "report", "readme", "audit"),
     "run": ("run", "watch"),
+    "viewing": ("view", "records"),
     "setup": ("example", "init", "doctor", "cache"),
 }
 

@@ -168,6 +168,7 @@ EXIT_STATUS = (
 #: The commands in groups, in the order in which they are used.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "Read": ("extract", "explain", "merge"),
+    "Look": ("view", "records"),
     "Publish": ("table", "plot", "report", "readme", "audit"),
     "Compare": ("compare", "plan", "noise"),
     "Keep": ("save", "history"),

@@ -123,7 +123,7 @@ def lines_of(run: Run, used: Mapping[RunKey, tuple[tuple[int, ...], int]]) -> li
     numbers, count = used.get(key_of(run), ((), 0))
     if not numbers and metric.value is not None and metric.first_line:
         numbers, count = tuple(sorted({metric.first_line, metric.last_line})), metric.used
-    texts = _texts(run.log, numbers) if run.log.pipe is None else {}
+    texts = texts_of_lines(run.log, numbers) if run.log.pipe is None else {}
     left_out = max(0, count - len(numbers))
     return [
         Line(number, texts[number], left_out if place == SHOWN and left_out else 0)
@@ -132,7 +132,7 @@ def lines_of(run: Run, used: Mapping[RunKey, tuple[tuple[int, ...], int]]) -> li
     ]
 
 
-def _texts(log: LogFile, numbers: Sequence[int]) -> dict[int, str]:
+def texts_of_lines(log: LogFile, numbers: Sequence[int]) -> dict[int, str]:
     """The lines of these numbers, which rise, as far as the log has them."""
     texts: dict[int, str] = {}
     if not numbers:

@@ -36,7 +36,7 @@ def page_templates() -> Any:
             return obj[attribute] if type(obj) is dict and attribute in obj else super().getattr(obj, attribute)
 
     templates = folder("templates")
-    loader = FileSystemLoader([templates / "reports", templates / "pages"])
+    loader = FileSystemLoader([templates / "reports", templates / "pages", templates / "view", templates / "vendor"])
     return Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_seen
     )
@@ -53,7 +53,7 @@ def require_language(language: str) -> None:
 
 
 @cache
-def words(kind: Literal["pages", "pictures", "reports"], language: str) -> Words:
+def words(kind: Literal["pages", "pictures", "reports", "view"], language: str) -> Words:
     """The words of a kind of documents in a language (:data:`LANGUAGES`), by part of the document."""
     return _read(f"{kind}/words.toml")[language]  # type: ignore[no-any-return]
 

@@ -12,7 +12,8 @@ of its ranks' numbers: each rank waits for the others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from perflog.cases.choosing import chosen
+from perflog.escaping import csv_cell, decodable
 from perflog.extraction import Extraction
 from perflog.logs.find import find_logs
 from perflog.measurements.rows import FIELDS
@@ -41,6 +44,7 @@ Floats = NDArray[np.float64]
 #: ``--without-slow`` leaves out.
 ASIDE, SLOW = "evaluation or saving", "slow"
 _REASONS = (*PLACES, ASIDE, SLOW)
+ASIDE_CODE = _REASONS.index(ASIDE)
 
 
 class RankRecords(Struct):
@@ -108,16 +112,19 @@ class Seen(Struct):
     runs: list[tuple[Run, RunRecords | None]]
 
 
-def read_records(logs: Sequence[str], settings: Settings, extractions: Extractions) -> Seen:
+def read_records(
+    logs: Sequence[str], settings: Settings, extractions: Extractions, where: Mapping[str, str] | None = None
+) -> Seen:
     """Extract, and keep the records of every run.
 
     Args:
         logs: paths of logs.
         settings: the options in force.
         extractions: how files are read, with progress.
+        where: the values that the cases of the runs have (:func:`perflog.cases.choosing.chosen`).
 
     Raises:
-        UsageError: when a path does not exist, or an option is not right.
+        UsageError: when a path does not exist, an option is not right, or no case has such a value.
     """
     found: dict[tuple[str, str, int], RunRecords] = {}
 
@@ -128,6 +135,8 @@ def read_records(logs: Sequence[str], settings: Settings, extractions: Extractio
     see = partial(records_of, window=options.window)
     sight = Sight("records", RunRecords, see, lambda run, seen: found.__setitem__(key(run), seen))
     extraction = extractions.seen(find_logs(logs), settings, options, sight)
+    if where:
+        extraction = replace(extraction, cases=chosen(extraction.cases, where))
     return Seen(extraction, [(run, found.get(key(run))) for run in extraction.runs])
 
 
@@ -149,7 +158,7 @@ def _of_rank(its: RunMeasurements, rank: int, segment: Segment, window: Window) 
     kept = np.concatenate(list(segment.store.blocks()), axis=1)
     aside = [rows for rows in segment.store.aside if rows.shape[1]]
     rows = np.concatenate([kept, *aside], axis=1)
-    codes = np.concatenate([places, np.full(rows.shape[1] - kept.shape[1], _REASONS.index(ASIDE))]).astype(np.int8)
+    codes = np.concatenate([places, np.full(rows.shape[1] - kept.shape[1], ASIDE_CODE)]).astype(np.int8)
     order = np.argsort(rows[5], kind="stable")
     rows, codes = np.ascontiguousarray(rows[:, order]), codes[order]
     _mark_slow(rows, codes, run.throughput.excluded.get(SLOW, 0))
@@ -222,10 +231,31 @@ def _frames_of(run: Run, number: int, records: RunRecords) -> Iterator[pl.DataFr
         known = None if one.refused else one.seconds
         names = np.array([one.reason, *_REASONS[1:]])
         data = {
-            "log": run.log.name, "run": number, "rank": one.rank, "step": columns["end"],
+            "log": decodable(run.log.name), "run": number, "rank": one.rank, "step": columns["end"],
             "epoch": columns["epoch"].astype(np.int64), "first_line": np.minimum(before, lines), "last_line": lines,
             "covers": columns["covers"], "work": None if known is None else work * one.factor * known,
             "time": None if known is None else time * known, "rate": None if one.refused else rate, "unit": one.unit,
             "in_window": (codes == 0) & (not one.reason), "why_left_out": names[codes].tolist(),
         }  # fmt: skip
         yield pl.DataFrame(data | {name: columns[name] for name in one.metrics}, schema_overrides=_schema())
+
+
+#: The formats of records.
+RECORD_FORMATS = ("csv", "jsonl", "parquet")
+
+
+def encoded_records(seen: Seen, form: str) -> bytes:
+    """All records in one of :data:`RECORD_FORMATS`; texts of logs are no formulas in CSV."""
+    from io import BytesIO
+
+    import polars as pl
+
+    frame, file = frame_of(seen), BytesIO()
+    if form == "parquet":
+        frame.write_parquet(file)
+    elif form == "jsonl":
+        frame.write_ndjson(file)
+    else:
+        texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+        frame.with_columns(pl.col(texts).map_elements(csv_cell, return_dtype=pl.String)).write_csv(file)
+    return file.getvalue()

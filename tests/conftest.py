@@ -9,10 +9,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import browser as browsers
 from tests import kept, postgresql
 from tests.support import CAMPAIGN
 
@@ -88,3 +90,9 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "history.sqlite")
     return postgresql.create(request.getfixturevalue("postgresql_server"), f"history{next(_NUMBERS)}")
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Chromium that all tests share (``tests/browser.py``)."""
+    yield from browsers.started(tmp_path_factory.mktemp("profile"))

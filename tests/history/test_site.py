@@ -25,14 +25,13 @@ from perflog.history.pictures import _round_values
 from perflog.history.publishing import MANIFEST, publish, refusal
 from perflog.history.saving import save
 from perflog.history.site_pages import site
+from tests.browser import complaints, contrast, find, light, needs_browser, opened
 from tests.campaigns import write_run
 from tests.extractions import campaign
 from tests.history.test_ledger import keep
 from tests.history.test_level_changes import BEGIN, saved
-from tests.show.test_html import _contrast, _light, browser, find, needs_browser, opened
 from tests.test_hostile_text import perflog
 
-__all__ = ["browser"]
 FILES = {"index.html": b"<p>index", "cases/a.html": b"<p>a"}
 
 
@@ -355,7 +354,7 @@ def test_wrong_usage(history: str, options: list[str], words: str, tmp_path: Pat
 def quiet(browser: Any) -> Iterator[Any]:
     """The browser; nothing may stand in its console afterwards."""
     yield browser
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
 
 
 @needs_browser
@@ -377,11 +376,11 @@ def test_the_pages_fit_and_can_be_read(quiet: Any, folder: Path, width: int, dar
         opened(quiet, file, width, dark)
         assert quiet.execute_script("return document.documentElement.scrollWidth <= innerWidth"), file
         ground = quiet.execute_script("return getComputedStyle(document.documentElement).backgroundColor")
-        assert (_light(ground) < 0.1) is dark
+        assert (light(ground) < 0.1) is dark
         for css in texts:
-            assert _contrast(ground, find(quiet, css).value_of_css_property("color")) > 4.5, css
-    assert _contrast(ground, find(quiet, ".chart text").value_of_css_property("fill")) > 4.5
-    assert _contrast(ground, find(quiet, ".chart circle").value_of_css_property("fill")) > 3
+            assert contrast(ground, find(quiet, css).value_of_css_property("color")) > 4.5, css
+    assert contrast(ground, find(quiet, ".chart text").value_of_css_property("fill")) > 4.5
+    assert contrast(ground, find(quiet, ".chart circle").value_of_css_property("fill")) > 3
     if width == 1400:
         opened(quiet, folder / "index.html", width, dark)
         assert quiet.execute_script(

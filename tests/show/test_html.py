@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -23,15 +22,11 @@ from perflog.show.page import inline, page
 from perflog.show.picture import picture
 from perflog.show.provenance import ReadLogs
 from perflog.show.words import BEGINNING
+from tests.browser import beyond, complaints, contrast, find, keys, light, needs_browser, opened, waiting_of
 from tests.support import FIXTURES, another_training, extracted
 
 SEED = FIXTURES / "seed004"
 ONE_CASE = SEED / "logs_fp32/mindspore/resnet50/bz128/1n8g"
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-needs_browser = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER),
-    reason="chromium and chromedriver are not installed (apt-get install chromium chromium-driver)",
-)
 
 
 class Parsed(HTMLParser):
@@ -291,48 +286,11 @@ def test_two_pictures_on_a_page_share_no_id() -> None:
 # ---------------------------------------------------------------- in a browser
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver: Any = pytest.importorskip(
-        "selenium.webdriver", reason="selenium is not installed (pip install -e '.[dev]')"
-    )
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in ("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync"):  # fmt: skip
-        options.add_argument(f"--{flag}")
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(service=webdriver.ChromeService(DRIVER), options=options)
-    yield driver
-    driver.quit()
-
-
-def opened(browser: Any, file: Path, width: int = 1400, dark: bool = False) -> None:
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    scheme = {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
-    browser.get(file.as_uri())
-
-
 def column(browser: Any, at: int) -> list[str]:
     texts: list[str] = browser.execute_script(
         f"return Array.from(document.querySelectorAll('.results tbody tr'), r => r.cells[{at}].dataset.sort)"
     )
     return texts
-
-
-def find(browser: Any, css: str) -> Any:
-    return browser.find_element("css selector", css)
-
-
-def keys(browser: Any, *names: str) -> None:
-    from selenium.webdriver.common.keys import Keys
-
-    for name in names:
-        browser.switch_to.active_element.send_keys(getattr(Keys, name))
 
 
 @needs_browser
@@ -353,7 +311,7 @@ def test_a_click_on_a_heading_sorts_both_ways(browser: Any, seed: Path) -> None:
     assert [h.get_attribute("aria-sort") for h in browser.find_elements("css selector", "th[data-column]")].count(
         "none"
     ) == 4
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
 
 
 @needs_browser
@@ -415,7 +373,7 @@ def test_a_click_on_a_number_shows_where_it_comes_from(browser: Any, seed: Path)
     find(browser, "#panel button").click()
     assert not panel.is_displayed()
     assert browser.switch_to.active_element == link
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
 
 
 @needs_browser
@@ -431,21 +389,21 @@ def test_a_click_on_a_number_shows_where_it_comes_from(browser: Any, seed: Path)
 def test_the_page_fits_and_can_be_read(browser: Any, seed: Path, width: int, dark: bool) -> None:
     opened(browser, seed, width, dark)
     browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
-    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    assert beyond(browser, width) == 0
     ground, ink = browser.execute_script(
         "const s = getComputedStyle(document.documentElement); return [s.backgroundColor, s.color]"
     )
-    assert _contrast(ground, ink) > 7
-    assert (_light(ground) < 0.1) is dark
+    assert contrast(ground, ink) > 7
+    assert (light(ground) < 0.1) is dark
     for css in (".lead", ".results td a", "nav a", ".path", "thead th"):
-        assert _contrast(ground, find(browser, css).value_of_css_property("color")) > 4.5, css
+        assert contrast(ground, find(browser, css).value_of_css_property("color")) > 4.5, css
     words = find(browser, ".picture svg text")
-    assert _contrast(ground, words.value_of_css_property("fill")) > 7
+    assert contrast(ground, words.value_of_css_property("fill")) > 7
     find(browser, ".results td a").click()
     panel = find(browser, "#panel")
     assert browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", panel)
     assert panel.rect["width"] == width if width < 500 else panel.rect["width"] < width
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
 
 
 @needs_browser
@@ -458,7 +416,7 @@ def test_a_hostile_name_runs_nothing(browser: Any, tmp_path: Path) -> None:
     find(browser, ".results td a").click()
     assert "<img src=x onerror=document.title=1>" in find(browser, "#panel-body").text
     assert browser.title.endswith("training performance")
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
 
 
 @pytest.mark.long
@@ -493,7 +451,7 @@ def test_a_number_has_an_address_that_opens_its_panel(browser: Any, seed: Path) 
     assert find(browser, "#panel tr.chosen th").text == "throughput"
     assert browser.execute_script("return document.getElementById('panel').scrollTop") == 0
     assert find(browser, "#panel .lines code").text.startswith("epoch time:")
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
 
 
 @needs_browser
@@ -523,18 +481,13 @@ def test_words_filter_rows_and_are_found_in_details(browser: Any, seed: Path) ->
     box.clear()
     box.send_keys(f"{case.runs[0].throughput.value:.10g}")  # stands in a cell of the details, beside others
     wait.until(lambda _: browser.execute_script(found) == [case.name])
-    assert browser.get_log("browser") == []
+    assert complaints(browser) == []
 
 
 def shown_devices(browser: Any) -> list[str]:
     """The devices of the rows that a filter leaves."""
     of_rows = "Array.from(document.querySelectorAll('.results tbody tr')).filter(r => r.offsetParent)"
     return [str(text) for text in browser.execute_script(f"return {of_rows}.map(r => r.cells[0].textContent)")]
-
-
-def waiting_of(browser: Any) -> Any:
-    ui: Any = pytest.importorskip("selenium.webdriver.support.ui")
-    return ui.WebDriverWait(browser, 20)
 
 
 @needs_browser
@@ -553,24 +506,12 @@ def test_it_prints_light_and_without_controls(browser: Any, small: tuple[Path, P
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
         assert not find(browser, "nav").is_displayed()
-        assert _light(browser.execute_script("return getComputedStyle(document.documentElement).backgroundColor")) == 1
+        assert light(browser.execute_script("return getComputedStyle(document.documentElement).backgroundColor")) == 1
         assert json.loads(
             browser.execute_script("return JSON.stringify(document.documentElement.scrollWidth <= innerWidth)")
         )
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-def _light(colour: str) -> float:
-    """Relative luminance (WCAG 2.2) of ``rgb(r, g, b)``."""
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _contrast(one: str, other: str) -> float:
-    low, high = sorted((_light(one), _light(other)))
-    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.long

@@ -32,8 +32,9 @@ _COLUMNS = ("precision", "batch_size")
 _NO_DIMENSION = frozenset({"model", "nodes", "devices"})
 #: A table is not wider than so many columns, and at least this share of its cells holds a case.
 _MOST_COLUMNS, _LEAST_FILLED = 8, 0.5
-#: A report draws panels up to this number, which takes a few seconds, and names so many models in its title.
-MOST_PANELS, _MOST_NAMED = 24, 3
+#: A report draws panels up to this number, which takes a few seconds, and names so many models and frameworks in its
+#: title.
+MOST_PANELS, _MOST_NAMED, _MOST_FRAMEWORKS = 24, 3, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,10 @@ class Contents:
         """The title of the report: what it is about."""
         texts, many = words("reports", language)["title"], len(self.models) > _MOST_NAMED
         models = [texts["models"].format(count=len(self.models))] if many else self.models
-        names = filter(None, [", ".join(self.frameworks), ", ".join(models)])
+        frameworks: Sequence[str] = self.frameworks
+        if len(frameworks) > _MOST_FRAMEWORKS:
+            frameworks = [texts["frameworks"].format(count=len(frameworks))]
+        names = filter(None, [", ".join(frameworks), ", ".join(models)])
         subject = (" · " if many or len(self.frameworks) > 1 else " ").join(names) or "perflog"
         return texts["report"].format(title=subject)
 

@@ -13,7 +13,7 @@ import io
 import logging
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +25,7 @@ from perflog.errors import UsageError
 from perflog.escaping import visible
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -60,12 +61,27 @@ _METADATA: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def rendered(make: Callable[[], Figure], form: str, language: str = "en") -> tuple[bytes, str]:
+#: How the name of an artist begins whose points are cases; only a page keeps these names.
+POINTS = "points:"
+
+
+def points_of(value: str, cases: Iterable[object]) -> str:
+    """The name of an artist that draws a value of cases, a point for each: what a page finds its points by."""
+    return " ".join([f"{POINTS}{value}", *(str(id(case)) for case in cases)])
+
+
+def rendered(
+    make: Callable[[], Figure], form: str, language: str = "en", keep_points: bool = False
+) -> tuple[bytes, str]:
     """The figure that ``make`` gives, as SVG, PNG or PDF, and the characters for which no font is installed.
 
     PNG and PDF show a box for each of these. An SVG holds its text as text, for which whoever shows it has a font, and
     names the language that chooses it. Figures are matplotlib's objects without its pyplot, so that the backend of the
     program that calls is left alone.
+
+    Args:
+        keep_points: keep the names of :func:`points_of` as ids of an SVG; they differ each time, and are for a page to
+            replace.
     """
     from matplotlib import rc_context
     from matplotlib.text import Text
@@ -75,6 +91,9 @@ def rendered(make: Callable[[], Figure], form: str, language: str = "en") -> tup
     with rc_context(_SETTINGS | inks), warnings.catch_warnings(), no_words_of_weights():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the caller says it in plain words
         figure, gaps = make(), ""
+        if not keep_points:
+            for artist in figure.findobj(lambda artist: artist.get_gid() is not None):
+                artist.set_gid(None)
         if form != "svg":
             texts = (text.get_text() for text in figure.findobj(Text) if isinstance(text, Text))
             font, gaps = font_for(without_glyph("".join(texts)))
@@ -386,9 +405,12 @@ class Row:
     marks: int = 1
 
 
-def draw_bars(axes: Axes, middles: Sequence[float], ends: Sequence[float], height: float, colours: list[str]) -> None:
+def draw_bars(
+    axes: Axes, middles: Sequence[float], ends: Sequence[float], height: float, colours: list[str]
+) -> Iterable[Artist]:
     """Bars from 0 to their ends: pale inside, so that the interval on a bar is seen on any ground as that beside it."""
-    axes.barh(middles, ends, height, color=[(colour, _PALE) for colour in colours], edgecolor=colours, linewidth=1)
+    look: dict[str, Any] = {"edgecolor": colours, "linewidth": 1}
+    return axes.barh(middles, ends, height, color=[(colour, _PALE) for colour in colours], **look)
 
 
 def rows_block(rows: Sequence[Row], xlabel: str, draw: Callable[[Axes, list[float]], None]) -> Block:

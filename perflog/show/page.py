@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from perflog._version import __version__
+from perflog.cases.case import Case
+from perflog.escaping import visible
 from perflog.extraction import Extraction
 from perflog.notes import alike, merged
 from perflog.notes import texts as texts_of
 from perflog.show.contents import Contents, SectionContents, environment, method
-from perflog.show.drawing import INK
+from perflog.show.drawing import INK, POINTS
 from perflog.show.grid import Field, Grid, Item, Key, Number, Projection, fields
 from perflog.show.grid import grid as placed
+from perflog.show.headline import headline, marked_of
 from perflog.show.picture import picture
 from perflog.show.provenance import Named, ReadLogs, case_details, named
 from perflog.show.steps import Trace
@@ -38,17 +41,27 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 
 
-def inline(svg: bytes, name: str, described: str) -> Any:
+#: A case of a picture's point, and the value that it draws, as what the page calls them: an address and a text.
+PointNames = Callable[[int, str], tuple[str, str]]
+
+
+def inline(svg: bytes, name: str, described: str, points: PointNames | None = None) -> Any:
     """The ``svg`` element of a picture that matplotlib made, as markup that Jinja2 does not escape again.
 
-    ``name`` begins every id; ``described`` is what those hear who do not see it. Metadata goes (it holds
-    addresses), and so does the picture's style sheet, which would apply to the whole page; the page has its rule. Text
-    and axes take the colour of the page's text.
+    Metadata goes (it holds addresses), and so does the picture's style sheet, which would apply to the whole page; the
+    page has its rule. Text and axes take the colour of the page's text.
+
+    Args:
+        name: what every id begins with.
+        described: what those hear who do not see it.
+        points: the address and the text of a point, from the ``id`` of its case and the value; None: points have none.
     """
     from markupsafe import Markup
 
     ET.register_namespace("", _SVG)
     root = ET.fromstring(svg)
+    if points is not None:
+        _name_points(root, points)
     for parent in root.iter():
         for child in list(parent):
             if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"):
@@ -70,6 +83,21 @@ def inline(svg: bytes, name: str, described: str) -> Any:
     root.set("aria-label", described)
     markup = ET.tostring(root, encoding="unicode").replace(" \n", " ").replace("\n", " ")
     return Markup(markup.replace(INK, "currentColor"))
+
+
+def _name_points(root: ET.Element, points: PointNames) -> None:
+    """Give each point its address, and its text as a title, which browsers show where a pointer rests on it."""
+    for group in root.iter(f"{{{_SVG}}}g"):
+        if not group.get("id", "").startswith(POINTS):
+            continue
+        value, *cases = group.attrib.pop("id").removeprefix(POINTS).split()
+        marks = [*group.iter(f"{{{_SVG}}}use")] or [*group.iter(f"{{{_SVG}}}path")]
+        if len(marks) != len(cases):  # a point that matplotlib left out: then no point is given another one's text
+            continue
+        for mark, case in zip(marks, cases, strict=True):
+            address, text = points(int(case), value)
+            mark.set("data-point", address)
+            ET.SubElement(mark, f"{{{_SVG}}}title").text = visible(text)
 
 
 def _rename(element: ET.Element, name: str, used: set[str]) -> None:
@@ -110,6 +138,7 @@ def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, l
             title=shown.title(language),
             words=texts["page"],
             counts={"cases": len(extraction.cases), "runs": len(extraction.runs), "skipped": len(extraction.skipped)},
+            marked=len(marked_of(extraction.cases)),
             environment=environment(extraction, language),
             method=method(extraction, language),
             commands=commands,
@@ -137,11 +166,12 @@ def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, l
 
 
 def _picture(
-    extraction: Extraction, kind: str, name: str, language: str, traces: Sequence[Trace] = ()
-) -> tuple[Any, str]:
+    extraction: Extraction, kind: str, name: str, language: str, traces: Sequence[Trace] = (),
+    points: PointNames | None = None,
+) -> tuple[Any, str]:  # fmt: skip
     """A picture as markup whose ids begin with ``name``, and what it shows in words."""
-    made = picture(extraction, kind, "svg", traces, language=language)
-    return inline(made.data, name, made.described), made.described
+    made = picture(extraction, kind, "svg", traces, language=language, keep_points=points is not None)
+    return inline(made.data, name, made.described, points), made.described
 
 
 # ---------------------------------------------------------------- the tables
@@ -153,12 +183,37 @@ def _section(
     """A section for the template; ``place``: where it stands among several, None for the only one."""
     own = replace(extraction, cases=list(section.part.cases))
     name = "" if place is None else f"-{place}-{section.slug}"
+    table = _table(own, section, cases, language)
+    of_cases = [cell for row in table["rows"] for cell in row["cells"] if cell["case"]]
+    cells = {(cell["case"], cell["value"]): cell for cell in of_cases}
+    #: not so where the user's rows are single runs, or leave cases out
+    whole = len(of_cases) == len(cells) == len(own.cases) * len(section.values)
+    by_place = {id(case): case for case in own.cases}
+
+    def shown(case: Case, value: str) -> str:
+        """A value as its cell in the table has it: a page says no number in two ways."""
+        cell = cells[cases.id_of(case), value]
+        return f"{cell['text']} {cell['warning']}".strip()
+
+    def point(place: int, value: str) -> tuple[str, str]:
+        case = by_place[place]
+        half_width = cells[cases.id_of(case), value]["half_width"]
+        unit = case.throughput.unit if value == "throughput" else ""
+        text = " ".join(filter(None, (shown(case, value), unit, half_width)))
+        return f"{cases.id_of(case)}/{value}", f"{cases.names[place]}\n{table['names'][value]}: {text}"
+
+    def address(case: Case | None, value: str) -> str:
+        return f"{cases.id_of(case)}/{value}".strip("/")
+
+    texts, points = words("reports", language)["headline"], point if whole else None
+    sentences = headline(section.part, lambda case: cases.names[id(case)], shown, texts) if whole else []
     return {
         "name": name,
         "title": section.title(language),
         "count": counted(len(own.cases), "case"),
-        "table": _table(own, section, cases, language),
-        "picture": _picture(own, "scaling", f"scaling{name}", language) if section.scaling else None,
+        "table": table,
+        "headline": [[(text, address(case, value)) for text, case, value in parts] for parts in sentences],
+        "picture": _picture(own, "scaling", f"scaling{name}", language, points=points) if section.scaling else None,
     }
 
 
@@ -178,6 +233,9 @@ def _table(extraction: Extraction, section: SectionContents, cases: Named, langu
         ],
         "groups": [_group(columns, key, texts.unknown) for key in grid.columns] if columns else [],
         "titles": [texts.title(value) for value in section.values],
+        "key_names": [row.name for row in rows],
+        "values": section.values,
+        "names": {value: words("reports", language)["metrics"].get(value, value) for value in section.values},
         "columns": len(grid.columns),
         "rows": [
             {

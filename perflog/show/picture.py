@@ -84,6 +84,7 @@ def picture(
     traces: Sequence[Trace] = (),
     patterns: PathPatterns | None = None,
     language: str = "en",
+    keep_points: bool = False,
 ) -> Picture:
     """A picture of an extraction.
 
@@ -92,6 +93,7 @@ def picture(
         form: one of :data:`perflog.show.drawing.FORMATS`.
         patterns: what paths of logs say of their runs, for ``versions``; None: perflog's own.
         language: of its words and of what it shows in words, ``en`` or ``zh``.
+        keep_points: see :func:`perflog.show.drawing.rendered`.
 
     Raises:
         UsageError: when there is nothing to show, with the reason.
@@ -103,7 +105,7 @@ def picture(
         "steps": lambda: steps_figure(extraction, traces, words),
         "versions": lambda: versions_figure(extraction, patterns, words),
     }
-    data, gaps = rendered(figures[kind], form, words.language)
+    data, gaps = rendered(figures[kind], form, words.language, keep_points)
     told = visible(described(extraction, kind, patterns, words_of(language)))
     return Picture(kind, form, data, told, gaps, words.language)
 

@@ -33,6 +33,7 @@ from perflog.show.drawing import (
     legend_block,
     line_height,
     logarithmic,
+    points_of,
     round_ticks,
     rows_block,
     text_block,
@@ -65,7 +66,7 @@ def drawable_words(language: str, form: str) -> PictureWords:
 WARNED = "#b3560b"
 _IDEAL: dict[str, Any] = {"color": LINE, "linestyle": "--", "linewidth": 1}
 _NOT_SERIES = frozenset({"devices", "nodes", "threads"})
-#: Every series of a picture has a marker of its own beside its colour; series of one colour differ in their dashes.
+#: Every series of a picture has a marker of its own beside its colour; of more series than markers, dashes differ too.
 MARKERS = "osD^vPX*"
 DASHES: tuple[str | tuple[float, tuple[float, ...]], ...] = (
     "-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1)), (0, (8, 3)), (0, (1, 3)),
@@ -141,23 +142,28 @@ def series_of(cases: Sequence[Case], words: PictureWords) -> dict[str, list[Case
 
 
 def looks_of(series: Mapping[str, Sequence[Case]]) -> dict[str, dict[str, Any]]:
-    """How each series' line is drawn, as arguments of matplotlib: in its framework's colour where frameworks are told
-    apart, else in a colour of its own.
+    """How each series' line is drawn, as arguments of matplotlib: a panel holds no two series of one colour.
 
-    The first series of a single framework has that framework's colour.
+    The first series of each framework has that framework's colour, which is the same in every picture; others take the
+    colours that are left, those behind the framework's own first.
     """
-    frameworks = [str(members[0].key.get("framework", "")) for members in series.values()]
-    several = len(set(frameworks)) > 1
-    first = COLOURS.index(colour_of(frameworks[0])) if frameworks and frameworks[0] else 0
-    looks: dict[str, dict[str, Any]] = {}
-    for place, (name, framework) in enumerate(zip(series, frameworks, strict=True)):
-        of_framework = frameworks[:place].count(framework) if several else 0
-        colour = colour_of(framework) if several else COLOURS[(first + place) % len(COLOURS)]
-        looks[name] = {
-            "color": colour, "marker": MARKERS[place % len(MARKERS)], "markersize": 5.0,
-            "linestyle": DASHES[of_framework % len(DASHES)], "linewidth": 1.4,
-        }  # fmt: skip
-    return looks
+    colours: dict[str, str] = {}
+    framework_of = {name: str(members[0].key.get("framework", "")) for name, members in series.items()}
+    for name, framework in framework_of.items():
+        if framework and colour_of(framework) not in colours.values():
+            colours[name] = colour_of(framework)
+    for name, framework in framework_of.items():
+        if name not in colours:
+            first = COLOURS.index(colour_of(framework)) if framework else 0
+            turned = [*COLOURS[first:], *COLOURS[:first]]
+            colours[name] = next((colour for colour in turned if colour not in colours.values()), turned[0])
+    return {
+        name: {
+            "color": colours[name], "marker": MARKERS[place % len(MARKERS)], "markersize": 5.0, "linestyle": "-",
+            "linewidth": 1.4,
+        }
+        for place, name in enumerate(series)
+    }  # fmt: skip
 
 
 def how(extraction: Extraction, cases: Sequence[Case], words: PictureWords, *more: str) -> str:
@@ -305,7 +311,8 @@ def _draw_panel(axes: Axes, series: Series, frameworks: Sequence[str]) -> None:
             axes.plot(*zip(*ideal, strict=True), color=LINE, linestyle="--", linewidth=0.8)
             ends += [value for _, value in ideal]
         look = _look(framework or str(ordered[0].key.get("framework", "")), frameworks)
-        axes.errorbar(devices, [value_of(c) for c in ordered], yerr=bars_of(ordered), capsize=2, **look)
+        drawn = axes.errorbar(devices, [value_of(c) for c in ordered], yerr=bars_of(ordered), capsize=2, **look)
+        drawn[0].set_gid(points_of("throughput", ordered))
         ends += draw_marked(axes, ordered, devices, upright=True)
     logarithmic(axes, [devices_of(case) for case in cases], ends, (_ACROSS - _LEFT - 0.15, _PANEL_HIGH))
 
@@ -397,7 +404,9 @@ def _throughput(
     axes = sheet.axes(left, top + _TITLE, width, _HIGH)
     for name, members in series.items():
         xs, ys = [devices_of(case) for case in members], [value_of(case) for case in members]
-        axes.errorbar(xs, ys, yerr=bars_of(members), capsize=3, **looks[name])
+        axes.errorbar(xs, ys, yerr=bars_of(members), capsize=3, **looks[name])[0].set_gid(
+            points_of("throughput", members)
+        )
         ends += draw_marked(axes, members, xs, upright=True)
     logarithmic(axes, [devices_of(case) for case in cases], ends, (width, _HIGH))
     axes.set_title(words("throughput", unit=unit), fontsize=10)
@@ -412,7 +421,8 @@ def _speedup(
     left, width = WIDTH / 2 + _APART / 2 + 0.35, WIDTH / 2 - MARGIN - _APART / 2 - 0.35
     axes = sheet.axes(left, top + _TITLE, width, _HIGH)
     for name, members in series.items():
-        axes.plot([devices_of(case) for case in members], [case.speedup or 0 for case in members], **looks[name])
+        xs, ys = [devices_of(case) for case in members], [case.speedup or 0 for case in members]
+        axes.plot(xs, ys, **looks[name])[0].set_gid(points_of("speedup", members))
         warned = [case for case in members if case.is_marked]
         points = [devices_of(case) for case in warned], [case.speedup or 0 for case in warned]
         axes.plot(*points, color=WARNED, marker="o", markersize=8, fillstyle="none", linestyle="none")
@@ -431,7 +441,9 @@ def _bars_block(cases: Sequence[Case], part: Section, words: PictureWords) -> Bl
 
     def draw(axes: Axes, middles: list[float]) -> None:
         values = [value_of(case) for case in cases]
-        draw_bars(axes, middles, values, 0.13, [colour_of(str(case.key.get("framework", ""))) for case in cases])
+        bars = draw_bars(axes, middles, values, 0.13, [colour_of(str(c.key.get("framework", ""))) for c in cases])
+        for bar, case in zip(bars, cases, strict=True):
+            bar.set_gid(points_of("throughput", [case]))
         axes.errorbar(values, middles, xerr=bars_of(cases), fmt="none", ecolor=ink(), capsize=2.5, elinewidth=1)
         draw_marked(axes, cases, middles, upright=False)
         axes.set_xlim(0, None)

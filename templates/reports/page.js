@@ -76,16 +76,136 @@
     }
     return { part, table, rows, all };
   });
+  const search = document.getElementById("search");
+
+  // ---------------------------------------------------------------- what a view shows, in the page's address
+  const given = new URLSearchParams(location.search);
+  const gone = new Set((given.get("hide") ?? "").split(",").filter(Boolean));
+  let only = given.get("part") ?? "";
+
+  function remember() {
+    const view = new URLSearchParams();
+    if (search.value.trim()) view.set("q", search.value.trim());
+    if (only) view.set("part", only);
+    if (gone.size) view.set("hide", [...gone].join(","));
+    const text = view.toString().replaceAll("%2C", ",");
+    const address = location.pathname + (text && `?${text}`) + location.hash;
+    try { history.replaceState(history.state, "", address); } catch { /* a page that has no address of its own */ }
+  }
+
+  // ---------------------------------------------------------------- columns
+  const choices = document.querySelector("#columns > div");
+  const titles = new Map();
+  for (const head of document.querySelectorAll(".results th[data-name]")) {
+    const name = head.textContent.replace(/\s*\(.*\)$/, "");
+    if (!titles.has(head.dataset.name)) titles.set(head.dataset.name, name);
+  }
+
+  function showColumns() {
+    for (const { table, rows } of parts) {
+      const heads = Array.from(table.querySelectorAll("th[data-name]"));
+      for (const head of heads) {
+        head.hidden = gone.has(head.dataset.name);
+        for (const [, row] of rows) row.cells[head.dataset.column].hidden = head.hidden;
+      }
+      const groups = table.querySelectorAll("th.group");
+      const left = heads.filter((head) => head.rowSpan === 1 && !head.hidden).length / groups.length;
+      for (const group of groups) {
+        group.hidden = left === 0;
+        if (left) group.colSpan = left;
+      }
+    }
+  }
+
+  for (const [name, text] of titles) {
+    const box = document.createElement("input");
+    box.type = "checkbox";
+    box.checked = !gone.has(name);
+    box.addEventListener("change", () => {
+      if (box.checked) gone.delete(name);
+      else gone.add(name);
+      showColumns();
+      remember();
+    });
+    const label = document.createElement("label");
+    label.append(box, ` ${text}`);
+    choices.append(label);
+  }
+  if (gone.size) showColumns();
+
+  // ---------------------------------------------------------------- the index of sections: one alone
+  const index = Array.from(document.querySelectorAll("nav.parts a"), (link) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = link.textContent;
+    button.dataset.part = link.hash.slice("#results-".length);
+    button.addEventListener("click", () => {
+      only = only === button.dataset.part ? "" : button.dataset.part;
+      filter();
+    });
+    link.replaceWith(button);
+    return button;
+  });
+  if (!index.some((button) => button.dataset.part === only)) only = "";
+
+  // ---------------------------------------------------------------- marks of notes
+  for (const mark of document.querySelectorAll(".results sup a")) {
+    const note = document.getElementById(mark.hash.slice(1));
+    if (!note) continue;
+    mark.title = note.textContent;
+    mark.addEventListener("click", () => { note.closest("details").open = true; });
+  }
+
+  // ---------------------------------------------------------------- the points of pictures
+  const tip = document.getElementById("tip");
+  const near = 22; // pixels
+  for (const svg of document.querySelectorAll(".picture svg")) {
+    const points = Array.from(svg.querySelectorAll("[data-point]"), (element) => {
+      const text = element.querySelector("title").textContent;
+      element.querySelector("title").remove(); // the browser's own box would stand over ours
+      return { element, text };
+    });
+    if (!points.length) continue;
+    const at = (event) => {
+      const over = points.find(({ element }) => element === event.target);
+      if (over) return over;
+      const apart = ({ element }) => {
+        const box = element.getBoundingClientRect();
+        return Math.hypot(event.clientX - box.x - box.width / 2, event.clientY - box.y - box.height / 2);
+      };
+      const closest = points.reduce((best, point) => (apart(point) < apart(best) ? point : best));
+      return apart(closest) < near ? closest : null;
+    };
+    svg.addEventListener("pointermove", (event) => {
+      const point = at(event);
+      tip.hidden = !point;
+      svg.classList.toggle("at-point", Boolean(point));
+      if (!point) return;
+      tip.textContent = point.text;
+      const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
+      tip.style.left = `${Math.max(8, left)}px`;
+      tip.style.top = `${event.clientY > innerHeight / 2 ? event.clientY - tip.offsetHeight - 12 : event.clientY + 16}px`;
+    });
+    svg.addEventListener("pointerleave", () => { tip.hidden = true; });
+    svg.addEventListener("click", (event) => {
+      const point = at(event);
+      if (!point) return;
+      tip.hidden = true;
+      const hash = `#${point.element.dataset.point}`;
+      if (hash !== location.hash) history.pushState(null, "", hash);
+      show(...target(hash));
+    });
+  }
+
   const wide = new ResizeObserver((seen) => {
     for (const { target: box } of seen) {
       const sign = box.nextElementSibling;
       if (sign?.classList.contains("sideways")) sign.hidden = box.scrollWidth <= box.clientWidth + 1;
     }
   });
-  for (const box of document.querySelectorAll(".part > .scroll")) wide.observe(box);
+  for (const box of document.querySelectorAll(".tabled > .scroll")) wide.observe(box);
 
   // ---------------------------------------------------------------- filter and search
-  const search = document.getElementById("search");
   const count = document.getElementById("search-count");
   const found = document.getElementById("search-found");
   const listed = 20;
@@ -113,7 +233,14 @@
         left += 1;
         if (words.length) for (const link of row.querySelectorAll("td > a")) inRows.add(target(link.hash)?.[0]);
       }
-      part.hidden = left === 0;
+      const name = part.dataset.part;
+      const own = index.find((button) => button.dataset.part === name);
+      if (own) {
+        own.setAttribute("aria-pressed", String(only === name));
+        own.hidden = left === 0;
+      }
+      part.hidden = left === 0 || Boolean(only && only !== name);
+      if (only && only !== name) continue;
       table.classList.toggle("filtered", words.length > 0);
       if (table.classList.contains("short")) all.hidden = words.length > 0;
       shown += left;
@@ -122,6 +249,7 @@
     count.textContent = words.length ? `${shown} / ${total}` : "";
     const others = words.length ? Array.from(cases.keys()).filter((id) => !inRows.has(id) && holds(textOf(id))) : [];
     list(others);
+    remember();
   }
 
   function list(ids) {
@@ -147,5 +275,6 @@
     clearTimeout(waiting);
     waiting = setTimeout(filter, 120);
   });
-  if (search.value) filter(); // what a browser kept in the box when it came back to the page
+  if (given.has("q")) search.value = given.get("q");
+  if (search.value || index.length) filter(); // what the address says, or a browser kept when it came back to the page
 })();

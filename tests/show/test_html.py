@@ -496,7 +496,7 @@ def test_a_wide_table_says_that_it_scrolls(browser: Any, seed: Path) -> None:
     for width, hidden in ((390, False), (1400, True)):
         opened(browser, seed, width)
         waiting_of(browser).until(lambda _, want=hidden: find(browser, ".sideways").is_displayed() is not want)
-        box = find(browser, ".part > .scroll")
+        box = find(browser, ".tabled > .scroll")
         assert browser.execute_script("return arguments[0].scrollWidth > arguments[0].clientWidth", box) is not hidden
 
 

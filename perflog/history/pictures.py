@@ -77,7 +77,7 @@ def chart(along: Sequence[Part], better: Better | None, words: Mapping[str, str]
     Args:
         along: the parts of the series.
         better: the direction that is better; None where it is not known.
-        words: ``new_part``, and ``point`` with ``{campaign}``, ``{date}``, ``{value}``, ``{unit}`` and ``{n}``.
+        words: ``new_part``, ``no_value``, and ``point`` with ``{campaign}``, ``{date}``, ``{value}`` and ``{n}``.
         described: what those hear who do not see it.
     """
     points = [point for part in along for point in part.points]
@@ -99,6 +99,53 @@ def chart(along: Sequence[Part], better: Better | None, words: Mapping[str, str]
             look, share = f"change {_look(shift, better)}", share_words(shift.change.ratio)
             body += _border(frame, places[id(shift.point)] - 0.5, look, share, _HEIGHT - _BOTTOM - 6)
     return _svg("chart", _WIDTH, _HEIGHT, body, described)
+
+
+def curve(along: Sequence[Part], better: Better | None, words: Mapping[str, str]) -> dict[str, Any]:
+    """What :func:`chart` draws, as data for the page's script; places are the numbers of the points.
+
+    Returns:
+        ``points``: of each the campaign, the number of its part, its median and the ends of its interval (None where
+        there is none), and what it says; ``levels``: first and last place, level, number of the part; ``changes``:
+        place of the first point behind it, class, size in words; ``breaks``: the first place of each part but the
+        first; ``expected``: place, low and high end.
+    """
+    points = [(nth, point) for nth, part in enumerate(along) for point in part.points]
+    places = {id(point): place for place, (_, point) in enumerate(points)}
+    outlooks = [part.outlook for part in along if part.outlook is not None]
+    return {
+        "points": [
+            {
+                "campaign": visible(point.campaign), "part": nth, "value": point.summary.value,
+                "low": point.summary.low, "high": point.summary.high, "text": visible(_told(point, words)),
+            }
+            for nth, point in points
+        ],
+        "levels": [
+            [places[id(first)], places[id(last)], level, nth]
+            for nth, part in enumerate(along) for first, last, level in part.levels
+        ],
+        "changes": [
+            [places[id(shift.point)], _look(shift, better), share_words(shift.change.ratio)]
+            for part in along for shift in part.shifts
+        ],
+        "breaks": [places[id(part.points[0])] for part in along[1:]],
+        "expected": [
+            [places[id(outlook.point)], outlook.prediction.low, outlook.prediction.high]
+            for outlook in outlooks
+            if outlook.prediction.low is not None and outlook.prediction.high is not None
+        ],
+        "new_part": words["new_part"],
+    }  # fmt: skip
+
+
+def _told(point: Point, words: Mapping[str, str]) -> str:
+    """What a point is, in words."""
+    s = point.summary
+    value = words["no_value"] if s.value is None else f"{number(s.value)} {s.unit}".strip()
+    if s.value is not None and s.low is not None and s.high is not None:
+        value += f" [{number(s.low)}, {number(s.high)}]"
+    return words["point"].format(campaign=point.campaign, date=f"{point.date:%Y-%m-%d}", value=value, n=s.n)
 
 
 # ---------------------------------------------------------------- parts of a picture
@@ -181,10 +228,8 @@ def _point(frame: _Frame, point: Point, place: int, words: Mapping[str, str]) ->
         return
     if s.low is not None and s.high is not None:
         yield _line(x, frame.y(s.low), x, frame.y(s.high), "range")
-    text = words["point"].format(
-        campaign=point.campaign, date=f"{point.date:%Y-%m-%d}", value=number(s.value), unit=s.unit, n=s.n
-    )
-    yield f'<circle cx="{x:.1f}" cy="{frame.y(s.value):.1f}" r="4.5"><title>{_escaped(text)}</title></circle>'
+    text = _escaped(_told(point, words))
+    yield f'<circle cx="{x:.1f}" cy="{frame.y(s.value):.1f}" r="4.5"><title>{text}</title></circle>'
 
 
 def _border(frame: _Frame, place: float, look: str, text: str, y: float) -> list[str]:

@@ -22,7 +22,7 @@ from perflog.history.following import Part, Point, Series, parts, share_words
 from perflog.history.ledger import Event
 from perflog.history.level_changes import LevelChange, Regressions, State, regressions
 from perflog.history.outputs import atom, identities
-from perflog.history.pictures import LOOKS, chart, sparkline, what_changed
+from perflog.history.pictures import LOOKS, chart, curve, sparkline, what_changed
 from perflog.history.place import Database
 from perflog.history.rendering import rule
 from perflog.history.saving import Entry, campaigns
@@ -314,6 +314,7 @@ def _case(
         "key": list(line.key.items()),
         "picture": chart(along, metric_kind(line.metric).better, texts, described),
         "described": described,
+        "curve": json.dumps(curve(along, metric_kind(line.metric).better, texts)),
         "changes": [
             _change(change, code) | {
                 "look": LOOKS[change.is_worse],

@@ -200,7 +200,7 @@ def _section(
         half_width = cells[cases.id_of(case), value]["half_width"]
         unit = case.throughput.unit if value == "throughput" else ""
         text = " ".join(filter(None, (shown(case, value), unit, half_width)))
-        return f"{cases.id_of(case)}/{value}", f"{cases.names[place]}\n{table['names'][value]}: {text}"
+        return f"{cases.id_of(case)}/{value}", f"{cases.names[place]}: {table['names'][value]} {text}"
 
     def address(case: Case | None, value: str) -> str:
         return f"{cases.id_of(case)}/{value}".strip("/")

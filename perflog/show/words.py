@@ -36,7 +36,7 @@ def page_templates() -> Any:
             return obj[attribute] if type(obj) is dict and attribute in obj else super().getattr(obj, attribute)
 
     templates = folder("templates")
-    loader = FileSystemLoader([templates / "reports", templates / "pages", templates / "view", templates / "vendor"])
+    loader = FileSystemLoader([templates / name for name in ("reports", "pages", "view", "vendor")])
     return Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_seen
     )

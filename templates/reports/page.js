@@ -29,6 +29,7 @@
       row.removeAttribute("id"); // else the browser scrolls to it, under the panel's bar
     }
     if (!panel.open) panel.showModal();
+    for (const box of body.querySelectorAll(".scroll")) if (box.scrollWidth > box.clientWidth) box.tabIndex = 0; // for keys
     panel.scrollTop = 0;
     title.focus();
   }

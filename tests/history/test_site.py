@@ -81,7 +81,10 @@ def test_the_index_tells_how_each_case_stands_and_leads_to_its_page(folder: Path
     index = parsed(folder / "index.html")
     assert "Cases: 4. Campaigns: 24, from 2025-01-01 to 2025-01-24." in index.text
     assert "1 worse when its part ended; 2 better; 1 new part, too few campaigns yet" in index.text
-    assert "PyTorch bert-base fp32 bs32 1 device v2.12 2025-01-13" in index.text
+    changes = re.search(
+        r"PyTorch bert-base fp32 bs32 1 device −6\.9 % worse when its part ended .*? v2\.12 2025-01-13", index.text
+    )
+    assert changes, index.text
     rows = re.findall(
         r'<tr><th scope="row" data-sort="([^"]+)"><a href="([^"]+)">', (folder / "index.html").read_text()
     )
@@ -371,7 +374,7 @@ def test_the_pages_fit_and_can_be_read(quiet: Any, folder: Path, width: int, dar
     for file, texts in (
         (folder / "index.html", (".lead", "td.worse", "td.open", "th a", ".unit")),
         (folder / "campaigns.html", (".hint", "label", "td", ".unit")),
-        (case, (".made", "strong.worse", "dt")),
+        (case, (".made", "strong.worse", "dt", "#curve-point")),
     ):
         opened(quiet, file, width, dark)
         assert quiet.execute_script("return document.documentElement.scrollWidth <= innerWidth"), file
@@ -379,8 +382,6 @@ def test_the_pages_fit_and_can_be_read(quiet: Any, folder: Path, width: int, dar
         assert (light(ground) < 0.1) is dark
         for css in texts:
             assert contrast(ground, find(quiet, css).value_of_css_property("color")) > 4.5, css
-    assert contrast(ground, find(quiet, ".chart text").value_of_css_property("fill")) > 4.5
-    assert contrast(ground, find(quiet, ".chart circle").value_of_css_property("fill")) > 3
     if width == 1400:
         opened(quiet, folder / "index.html", width, dark)
         assert quiet.execute_script(

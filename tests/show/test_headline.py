@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -28,7 +28,7 @@ def said(cases: Sequence[Case], language: str = "en") -> str:
     return " ".join("".join(text for text, _, _ in sentence) for sentence in parts)
 
 
-def cases_of(values: dict[int, Sequence[float]], **key: str) -> list[Case]:
+def cases_of(values: Mapping[int, Sequence[float]], **key: str) -> list[Case]:
     """A case for each number of devices, with the throughputs of its runs."""
     facts = {"framework": "PyTorch", "model": "m", **key}
     return extraction([run({**facts, "devices": d}, rate) for d, rates in values.items() for rate in rates]).cases

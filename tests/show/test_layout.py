@@ -142,6 +142,18 @@ def test_a_framework_has_one_colour_wherever_frameworks_are_told_apart() -> None
         assert len({look["marker"] for look in looks.values()}) == len(names)
 
 
+def test_no_two_series_of_a_panel_have_one_colour() -> None:
+    """Six series of one framework beside two of another: the first of each has its framework's colour."""
+    facts = [("PyTorch", batch) for batch in range(6)] + [("MXNet", batch) for batch in range(2)]
+    runs = [run({"framework": f, "model": "m", "batch_size": b, "devices": d}, d) for f, b in facts for d in (1, 2)]
+    series = series_of(extraction(runs).cases, words_of())
+    colours = [look["color"] for look in looks_of(series).values()]
+    assert len(colours) == len(set(colours)) == MOST_SERIES
+    for framework in ("PyTorch", "MXNet"):
+        names = [name for name, members in series.items() if members[0].key["framework"] == framework]
+        assert looks_of(series)[names[0]]["color"] == colour_of(framework)
+
+
 def test_every_colour_can_be_read_on_white_and_on_dark() -> None:
     svg = rendered(lambda: scaling_figure(many(24)), "svg")[0].decode()
     assert not re.search(r'<g id="patch_1">\s*<path[^>]*fill: #', svg)  # no ground

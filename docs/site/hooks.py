@@ -57,9 +57,9 @@ def commands() -> str:
 
 
 def help_of(*words: str) -> str:
-    """What ``perflog WORDS --help`` prints."""
+    """What ``perflog WORDS --help-all`` prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "perflog", *words, "--help"],
+        [sys.executable, "-m", "perflog", *words, *(["--help-all"] if words else ["--help"])],
         capture_output=True,
         text=True,
         check=True,

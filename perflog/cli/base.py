@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Context
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 # ----------------------------------------------------------------------------------------------------
 # The help as plain text: the parameters and commands in their groups, in lines that a terminal of 80 columns holds.
@@ -22,8 +22,18 @@ from typer.core import TyperCommand, TyperGroup
 
 #: The widest lines, and the widest names that have their text beside them, in columns.
 WIDEST, WIDEST_NAME = 100, 26
-#: The groups of the parameters that name none.
+#: The groups of the parameters that name none; options without a group come last.
 _TITLES = {"argument": "Arguments", "option": "Options"}
+
+
+class Rare(str):
+    """The group of an option that few need (``Rare(NUMBERS)``): only ``--help-all`` shows it."""
+
+    __slots__ = ()
+
+
+#: What typer says at the end of an argument that must be given.
+_REQUIRED = "[required]"
 #: What typer says of an option's value where the option itself says nothing, and what is said for it.
 _VALUES = {
     "<str>": "TEXT",
@@ -47,24 +57,47 @@ _VALUES_OF = {
 Groups = dict[str, list[tuple[str, str]]]
 
 
-class Command(TyperCommand):
-    """A command of perflog."""
+class _Helped:
+    """What commands and groups of commands have in common: their help, short and whole."""
+
+    params: list[Any]
+    _whole_help: TyperOption | None = None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
         formatter.write(help_of(self, ctx))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, with ``--help-all``, which is listed where it shows more than ``--help``."""
+        if self._whole_help is None:  # one object, by which the parser knows its place
+            more = sum(map(_is_rare, self.params))
+            self._whole_help = TyperOption(
+                param_decls=["--help-all"], is_flag=True, is_eager=True, expose_value=False, hidden=not more,
+                help=f"Show all options: also {more} that few need.", callback=_print_whole_help,
+            )  # fmt: skip
+        return [*super().get_params(ctx), self._whole_help]  # type: ignore[misc]
+
+
+def _is_rare(parameter: Any) -> bool:
+    return isinstance(getattr(parameter, "rich_help_panel", None), Rare)
+
+
+def _print_whole_help(ctx: Any, _parameter: Any, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        typer.echo(help_of(ctx.command, ctx, whole=True), nl=False)
+        ctx.exit()
+
+
+class Command(_Helped, TyperCommand):
+    """A command of perflog."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The words of the usage line, with nothing around those that must be given."""
         return [piece.replace("{", "").replace("}", "").upper() for piece in super().collect_usage_pieces(ctx)]
 
 
-class Group(TyperGroup):
+class Group(_Helped, TyperGroup):
     """A group of commands of perflog."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help."""
-        formatter.write(help_of(self, ctx))
 
 
 class Application(typer.Typer):
@@ -81,29 +114,39 @@ class Application(typer.Typer):
             return super().command(name, cls=cls, **given)
 
 
-def help_of(command: Any, ctx: Context) -> str:
+def help_of(command: Any, ctx: Context, *, whole: bool = False) -> str:
     """The help of a command: usage, what it does, its parameters and commands by their groups, examples.
 
     Args:
         command: as typer makes it from a function or an application.
+        whole: also the options that few need, the examples with one of them, and the exit statuses.
     """
     columns = min(shutil.get_terminal_size().columns, WIDEST)
     usage = f"Usage: {' '.join([ctx.command_path, *command.collect_usage_pieces(ctx)])}"
-    lists = _lists(_parameters(command, ctx), columns) + _lists(_commands(command, ctx), columns)
+    rare = {name for parameter in command.params if _is_rare(parameter) for name in parameter.opts}
+    lists = _lists(_parameters(command, ctx, whole), columns) + _lists(_commands(command, ctx), columns)
     parts = [fill(usage, columns, subsequent_indent="  "), _prose(command.help or "", columns), *lists]
-    return "\n\n".join(part for part in (*parts, _prose(command.epilog or "", columns)) if part) + "\n"
+    below = command.epilog or ""
+    if rare and not whole:
+        below = "\n".join(line for line in below.partition("\n\n")[0].splitlines() if not rare & {*line.split()})
+    return "\n\n".join(part for part in (*parts, _prose(below, columns)) if part) + "\n"
 
 
-def _parameters(command: Any, ctx: Context) -> Groups:
-    """The rows of the arguments, of the options, and of the options that name a group of their own."""
-    groups: Groups = {title: [] for title in _TITLES.values()}
+def _parameters(command: Any, ctx: Context, whole: bool) -> Groups:
+    """The rows of the arguments, of the groups that options name, and of the options that name none."""
+    groups: Groups = {_TITLES["argument"]: []}
+    is_short = not whole and any(map(_is_rare, command.params))
     for parameter in command.get_params(ctx):
         record = parameter.get_help_record(ctx)
-        if record is not None:
+        is_left_out = _is_rare(parameter) or (is_short and parameter.name == "help")  # who reads it, knows it
+        if record is not None and (whole or not is_left_out):
             title = getattr(parameter, "rich_help_panel", None) or _TITLES[parameter.param_type_name]
-            names = record[0].upper() if parameter.param_type_name == "argument" else _aligned(record[0])
-            groups.setdefault(title, []).append((names, _ranges(record[1])))
-    return groups
+            is_argument = parameter.param_type_name == "argument"
+            names = record[0].upper() if is_argument else _aligned(record[0])
+            text = record[1].removesuffix(_REQUIRED) if is_argument else record[1]  # the usage line says it
+            groups.setdefault(title, []).append((names, _ranges(text)))
+    without_group = groups.pop(_TITLES["option"], [])
+    return {**groups, _TITLES["option"]: without_group}
 
 
 def _commands(command: Any, ctx: Context) -> Groups:
@@ -142,7 +185,11 @@ def _lines(rows: Iterable[tuple[str, str]], longest: int, columns: int) -> list[
     lines: list[str] = []
     for name, text in rows:
         paragraph = wrap(
-            " ".join(text.split()), max(columns, len(indent) + 20), initial_indent=indent, subsequent_indent=indent
+            " ".join(text.split()),
+            max(columns, len(indent) + 20),
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
         )
         if len(name) > longest or not paragraph:
             lines += [f"  {name}", *paragraph]

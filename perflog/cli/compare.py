@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from perflog.cli.base import app, examples
+from perflog.cli.base import Rare, app, examples
 from perflog.cli.cases import View, cache_of
 from perflog.cli.options import (
+    VIEW,
     DatabaseName,
     Given,
     Logs,
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
     from perflog.settings.config import Settings
     from perflog.show.extractions import Extractions
 
-_METRIC = "throughput, step_time, data_time, time_to_train, speedup, efficiency, reported or memory."
-Metric = Annotated[str, typer.Option("--metric", "-m", help=_METRIC)]
+#: The groups of the options that say what is compared by which rule, and what a CI makes of it.
+COMPARED, IN_CI = "What is compared", "In CI"
+_METRIC = "step_time, data_time, time_to_train, speedup, efficiency, reported or memory. [default: throughput]"
+Metric = Annotated[str, typer.Option("--metric", "-m", help=_METRIC, rich_help_panel=COMPARED, show_default=False)]
 Sides = Annotated[
     list[str],
     typer.Argument(
@@ -43,55 +46,75 @@ Sides = Annotated[
         callback=as_addresses,
     ),
 ]
-Margin = Annotated[str, typer.Option("--margin", help="Changes within this do not matter.")]
-Level = Annotated[float, typer.Option("--level", help="Confidence of intervals and test, in per cent.")]
-Across = Annotated[
-    str, typer.Option("--across", help="Keys that may differ too: label,accelerator.", show_default=False)
-]
+Margin = Annotated[str, typer.Option("--margin", help="Changes within this do not matter.", rich_help_panel=COMPARED)]
+_LEVEL = "Confidence of intervals and test, in per cent."
+Level = Annotated[float, typer.Option("--level", help=_LEVEL, rich_help_panel=Rare(COMPARED))]
+_ACROSS = "Keys that may differ too: label,accelerator."
+Across = Annotated[str, typer.Option("--across", help=_ACROSS, show_default=False, rich_help_panel=COMPARED)]
 _OVER = "Keys that tell machines apart, of which each is one repeat by the centre of its runs: label, or accelerator."
-RepeatsOver = Annotated[str, typer.Option("--repeats-over", help=_OVER, show_default=False)]
-GateFlag = Annotated[bool, typer.Option("--gate", help="For CI: the exit status says whether a case is slower.")]
+RepeatsOver = Annotated[
+    str, typer.Option("--repeats-over", help=_OVER, show_default=False, rich_help_panel=Rare(COMPARED))
+]
+_GATE = "The exit status says whether a case is slower."
+GateFlag = Annotated[bool, typer.Option("--gate", help=_GATE, rich_help_panel=IN_CI)]
 FailOn = Annotated[
     str,
     typer.Option(
         "--fail-on",
-        help="What the gate fails on: slower, inconclusive, missing, same-logs, nothing-compared. Implies --gate, "
-        "whose default is all but inconclusive.",
+        help="What fails: slower, inconclusive, missing, same-logs, nothing-compared. [default: all but inconclusive]",
         show_default=False,
+        rich_help_panel=IN_CI,
     ),
 ]
 _ALIAS = "Another name of a model, framework, accelerator or precision: resnet50v1.5=resnet50 (may be repeated)."
-Alias = Annotated[list[str] | None, typer.Option("--alias", help=_ALIAS, show_default=False)]
+Alias = Annotated[
+    list[str] | None, typer.Option("--alias", help=_ALIAS, show_default=False, rich_help_panel=Rare(COMPARED))
+]
 _EXPLAIN = "Say below the table what each verdict means, in plain words."
-Explain = Annotated[bool, typer.Option("--explain-verdicts", help=_EXPLAIN)]
+Explain = Annotated[bool, typer.Option("--explain-verdicts", help=_EXPLAIN, rich_help_panel=Rare(VIEW))]
 _MARKER = "The name in the hidden marker of Markdown, by which the next comment replaces it. [default: the metric]"
-Marker = Annotated[str, typer.Option("--marker", help=_MARKER, show_default=False)]
-_COMMENT = "In a workflow: comment on the pull request, or replace the last comment; needs GITHUB_TOKEN."
-Comment = Annotated[bool, typer.Option("--comment", help=_COMMENT)]
-_FORM = "table, markdown, csv, json, html, github, junit, svg or png. [default: by the ending of --output, or table]"
-Form = Annotated[str | None, typer.Option("--format", "-f", help=_FORM, show_default=False)]
+Marker = Annotated[str, typer.Option("--marker", help=_MARKER, show_default=False, rich_help_panel=Rare(IN_CI))]
+_COMMENT = "Comment on the pull request (needs GITHUB_TOKEN)."
+Comment = Annotated[bool, typer.Option("--comment", help=_COMMENT, rich_help_panel=IN_CI)]
+_FORMATS = ("table", "markdown", "csv", "json", "html", "github", "junit", "svg", "png")
+Form = Annotated[str | None, form_option(_FORMATS, "table")]
 _HISTORY = (
     "Judge each case with what its earlier campaigns spread by, out of the history (--database). [default: where a "
     "database is named]"
 )
-History = Annotated[bool | None, typer.Option("--history/--no-history", help=_HISTORY, show_default=False)]
+History = Annotated[
+    bool | None,
+    typer.Option("--history/--no-history", help=_HISTORY, show_default=False, rich_help_panel=Rare(COMPARED)),
+]
 _NOISE_HISTORY = (
     "Take what runs and campaigns of each case have spread by out of the history (--database). [default: where a "
     "database is named]"
 )
-NoiseHistory = Annotated[bool | None, typer.Option("--history/--no-history", help=_NOISE_HISTORY, show_default=False)]
-_SORT = "The order of the rows: -change, or devices,-ratio (- turns it round)."
-Sort = Annotated[str, typer.Option("--sort", help=_SORT, metavar="FIELDS", show_default=False)]
-_COLUMNS = "Show these columns alone: model,devices,change,interval,verdict."
-Columns = Annotated[str, typer.Option("--columns", help=_COLUMNS, metavar="FIELDS", show_default=False)]
-_NOISE_SORT = "The order of the cases: -spread, or devices,-runs_needed (- turns it round)."
-NoiseSort = Annotated[str, typer.Option("--sort", help=_NOISE_SORT, metavar="FIELDS", show_default=False)]
-_NOISE_COLUMNS = "Show these columns alone: model,devices,spread,change_seen."
-NoiseColumns = Annotated[str, typer.Option("--columns", help=_NOISE_COLUMNS, metavar="FIELDS", show_default=False)]
+NoiseHistory = Annotated[
+    bool | None,
+    typer.Option("--history/--no-history", help=_NOISE_HISTORY, show_default=False, rich_help_panel=Rare(COMPARED)),
+]
+_SORT = "Their order: -change, or devices,-ratio (- turns it round)."
+Sort = Annotated[
+    str, typer.Option("--sort", help=_SORT, metavar="FIELDS", show_default=False, rich_help_panel=Rare(VIEW))
+]
+_COLUMNS = "Only these columns: model,devices,change,interval."
+Columns = Annotated[
+    str, typer.Option("--columns", help=_COLUMNS, metavar="FIELDS", show_default=False, rich_help_panel=Rare(VIEW))
+]
+_NOISE_SORT = "Their order: -spread, or devices,-runs_needed (- turns it round)."
+NoiseSort = Annotated[
+    str, typer.Option("--sort", help=_NOISE_SORT, metavar="FIELDS", show_default=False, rich_help_panel=Rare(VIEW))
+]
+_NOISE_COLUMNS = "Only these columns: model,devices,spread,change_seen."
+NoiseColumns = Annotated[
+    str,
+    typer.Option("--columns", help=_NOISE_COLUMNS, metavar="FIELDS", show_default=False, rich_help_panel=Rare(VIEW)),
+]
 _WIDE = "Show each field of the cases in a column of its own, however wide that is."
-Wide = Annotated[bool, typer.Option("--wide", help=_WIDE)]
+Wide = Annotated[bool, typer.Option("--wide", help=_WIDE, rich_help_panel=Rare(VIEW))]
 NoiseForm = Annotated[str | None, form_option(("table", "markdown", "csv", "json"), "table")]
-Detect = Annotated[str, typer.Option("--detect", help="The change that must be seen.")]
+Detect = Annotated[str, typer.Option("--detect", help="The change that must be seen.", rich_help_panel=COMPARED)]
 
 
 @app.command(
@@ -114,7 +137,7 @@ def compare(
     output: Output = None, history: History = None, database: DatabaseName = None, cache: WithCache = None,
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Is the new version faster? Each case's ratio with its interval and a verdict, or why there can be none."""
+    """Is the new version faster? Each case's ratio, its interval and a verdict."""
     from perflog.cli.comparison_output import Look, comment_on_pull_request, show
     from perflog.compare.outputs import FORMATS, GATE, marker_of
     from perflog.compare.outputs import gate as result_of

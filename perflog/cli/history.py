@@ -12,18 +12,26 @@ from typing import Annotated
 
 import typer
 
-from perflog.cli.base import Application, app, examples
+from perflog.cli.base import Application, Rare, app, examples
 from perflog.cli.cases import cache_of
-from perflog.cli.options import DatabaseName, Given, Lang, Logs, Quiet, TextOrJson, WithCache, extraction_options
+from perflog.cli.options import (
+    DatabaseName,
+    Given,
+    Logs,
+    Quiet,
+    TextOrJson,
+    WithCache,
+    extraction_options,
+    shared_option,
+)
 from perflog.cli.output import emit, emit_to_github, say_lacking, to_terminal, width_of
 from perflog.cli.progress import extractions
 from perflog.errors import PerflogError, UsageError
 from perflog.settings.config import one_of, pairs, settings
 
-_FORM = (
-    "table, markdown, csv or json; with --case also svg and png; with --regressions also junit, github and atom. "
-    "[default: by the ending of --output, or table]"
-)
+#: The groups of the options of `perflog history`.
+FOLLOWED, IN_CI, SITE = "What is followed", "In CI", "For a site"
+_FORM = "table, markdown, csv, json; with --case svg, png; with --regressions junit, github, atom. [default: table]"
 Format = Annotated[str | None, typer.Option("--format", "-f", help=_FORM, show_default=False)]
 Label = Annotated[
     str, typer.Option("--label", "-l", help="The campaign's name: v2.5, or 2025-06-01.", show_default=False)
@@ -39,25 +47,34 @@ _COMMIT = "The commit that was measured; git: what is checked out here; ci: what
 Commit = Annotated[str | None, typer.Option("--commit", help=_COMMIT, show_default=False)]
 _BRANCH = "Its branch. [default: the one that goes with --commit git or ci]"
 Branch = Annotated[str | None, typer.Option("--branch", help=_BRANCH, show_default=False)]
-CASE_HELP = "Follow the cases that are so over all campaigns: model=rn50,devices=8 (may be repeated)."
-Cases = Annotated[list[str] | None, typer.Option("--case", help=CASE_HELP, show_default=False)]
+CASE_HELP = "Only these cases: model=rn50,devices=8; repeatable."
+Cases = Annotated[
+    list[str] | None, typer.Option("--case", help=CASE_HELP, show_default=False, rich_help_panel=FOLLOWED)
+]
 _OF_BRANCH = "The campaigns of this branch alone."
-OfBranch = Annotated[str, typer.Option("--branch", help=_OF_BRANCH, show_default=False)]
-_CHANGED = "All cases that changed level, worst first; with --case among these."
-Changed = Annotated[bool, typer.Option("--regressions", help=_CHANGED)]
-_SINCE = "With --regressions: changes after this campaign (v2.4) or from this day on (2025-01-31)."
-Since = Annotated[str, typer.Option("--since", help=_SINCE, show_default=False)]
-_VALUE = "The metric: throughput, step_time, time_to_train, accuracy …; for a site also several: throughput,step_time."
-Value = Annotated[str, typer.Option("--value", "-v", help=_VALUE)]
-Margin = Annotated[str, typer.Option("--margin", help="Changes of level up to this do not matter.")]
+OfBranch = Annotated[str, typer.Option("--branch", help=_OF_BRANCH, show_default=False, rich_help_panel=Rare(FOLLOWED))]
+_CHANGED = "Only cases that changed level, worst first."
+Changed = Annotated[bool, typer.Option("--regressions", help=_CHANGED, rich_help_panel=FOLLOWED)]
+_SINCE = "With --regressions: since v2.4, or since 2025-01-31."
+Since = Annotated[str, typer.Option("--since", help=_SINCE, show_default=False, rich_help_panel=FOLLOWED)]
+_VALUE = "The metric: throughput, step_time …; for a site also several."
+Value = Annotated[str, typer.Option("--value", "-v", help=_VALUE, rich_help_panel=FOLLOWED)]
+Margin = Annotated[
+    str, typer.Option("--margin", help="Smaller changes of level do not matter.", rich_help_panel=FOLLOWED)
+]
 _IGNORE = "A machine fact that may change within a series: hostname."
-Ignore = Annotated[list[str] | None, typer.Option("--ignore", help=_IGNORE, show_default=False)]
-_GATE = "With --regressions, for CI: the exit status says whether a case got worse."
-GateFlag = Annotated[bool, typer.Option("--gate", help=_GATE)]
-_FAIL_ON = "What the gate fails on: slower, inconclusive, missing, nothing-compared. Implies --gate."
-FailOn = Annotated[str, typer.Option("--fail-on", help=_FAIL_ON, show_default=False)]
+Ignore = Annotated[
+    list[str] | None, typer.Option("--ignore", help=_IGNORE, show_default=False, rich_help_panel=Rare(FOLLOWED))
+]
+_GATE = "The exit status says whether a case got worse."
+GateFlag = Annotated[bool, typer.Option("--gate", help=_GATE, rich_help_panel=IN_CI)]
+_FAIL_ON = "What fails: slower, inconclusive, missing or nothing-compared. Implies --gate."
+FailOn = Annotated[str, typer.Option("--fail-on", help=_FAIL_ON, show_default=False, rich_help_panel=IN_CI)]
 _CODE = "For a site: the repository's address, to link commits and differences: https://github.com/NAME/NAME."
-CodeAddress = Annotated[str, typer.Option("--code-url", help=_CODE, metavar="URL", show_default=False)]
+CodeAddress = Annotated[
+    str, typer.Option("--code-url", help=_CODE, metavar="URL", show_default=False, rich_help_panel=Rare(SITE))
+]
+SiteLang = Annotated[str, shared_option("lang", show_default=True, needed=(), group=SITE)]
 _OUTPUT = "Write to this file; .svg and .png are pictures; a folder (site/) becomes a site."
 OutputText = Annotated[str | None, typer.Option("--output", "-o", help=_OUTPUT, show_default=False)]
 
@@ -147,7 +164,6 @@ def save(
         "perflog history --regressions --since v2.4 --gate",
         "perflog history --regressions -f atom -o feed.atom",
         "perflog history -o site/",
-        "perflog history ack v2.4 'known: driver bug 4711' --by Ada",
         more="Exit status: 0; with --gate or --fail-on 1 a case got worse, 3 another reason that was asked for; "
         "2 wrong usage.",
     )
@@ -155,7 +171,7 @@ def save(
 def history(
     context: typer.Context, case: Cases = None, regressions: Changed = False, since: Since = "", branch: OfBranch = "",
     value: Value = "throughput", margin: Margin = "2%", ignore: Ignore = None, gate: GateFlag = False,
-    fail_on: FailOn = "", form: Format = None, output: OutputText = None, lang: Lang = "en",
+    fail_on: FailOn = "", form: Format = None, output: OutputText = None, lang: SiteLang = "en",
     database: DatabaseName = None, code_url: CodeAddress = "", quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """List the campaigns that were saved; follow cases over them; find those that changed; make a site of all."""
@@ -331,7 +347,10 @@ def history_ack(
     context: typer.Context, campaign: At, text: Text, case: Cases = None, by: By = None, value: Value = "throughput",
     margin: Margin = "2%", ignore: Ignore = None, branch: OfBranch = "", database: DatabaseName = None,
 ) -> None:  # fmt: skip
-    """Answer for what got worse at a campaign: it no longer fails the gate, and is listed with the answer."""
+    """Answer for what got worse: it no longer fails the gate.
+
+    It is listed with the answer.
+    """
     from perflog.compare.rule import share
     from perflog.history import acknowledge
 
@@ -370,7 +389,10 @@ def history_events(
     context: typer.Context, form: Annotated[str | None, _LEDGER_FORM] = None, output: OutputText = None,
     database: DatabaseName = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """List the ledger: what was found, noted and acknowledged, by whom and when. Nothing is ever taken out of it."""
+    """List the ledger: what was found, noted and acknowledged, and when.
+
+    Each entry says by whom. Nothing is ever taken out of it.
+    """
     from perflog.history import FORMATS, events, render_events
     from perflog.show.options import format_for
 
@@ -416,7 +438,10 @@ def history_bisect(
     value: Value = "throughput", margin: Margin = "2%", ignore: Ignore = None, branch: OfBranch = "",
     database: DatabaseName = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
-    """Say between which commits the cases got worse that did so at a campaign, and which one did it."""
+    """Find the commit that made cases worse.
+
+    Says between which commits the cases got worse that did so at a campaign, and with --run which one did it.
+    """
     from perflog.cli.bisecting import search, tell, tell_next
     from perflog.compare.rule import share
     from perflog.history import bisect
@@ -450,7 +475,7 @@ def history_bisect(
     "check", epilog=examples("perflog history check", more="Exit status: 0 all is whole; 1 it is not.")
 )
 def history_check(context: typer.Context, database: DatabaseName = None, quiet: Quiet = False) -> None:
-    """Read the whole database, and say whether every campaign and event is as it was written."""
+    """Check that every campaign and event is as it was written."""
     from perflog.history import check
     from perflog.show.text import counted
 

@@ -19,6 +19,8 @@ from perflog.cli.cases import (
     write_kept_cases,
 )
 from perflog.cli.options import (
+    MANY,
+    READING,
     Aggregate,
     Baseline,
     Configured,
@@ -48,18 +50,18 @@ if TYPE_CHECKING:
     from perflog.extraction import Extraction
     from perflog.settings.config import Settings
 
-Watch = Annotated[
-    bool, typer.Option("--watch", help="Show the table anew whenever a log grows, until Ctrl-C; the last one stays.")
-]
+Watch = Annotated[bool, typer.Option("--watch", help="Show the table anew as logs grow, until Ctrl-C.")]
 _SHARD = (
     "Read this share of the logs alone, the third of ten for 3/10, and write it with -o FILE.parquet for "
     "`perflog merge`."
 )
-Shard = Annotated[str, typer.Option("--shard", help=_SHARD, metavar="K/N", show_default=False)]
+Shard = Annotated[str, typer.Option("--shard", help=_SHARD, metavar="K/N", show_default=False, rich_help_panel=MANY)]
 _ON = "Let a cluster read the logs: ray for the one that this machine belongs to, or ray://HOST:PORT."
-On = Annotated[str, typer.Option("--on", help=_ON, metavar="CLUSTER", show_default=False)]
+On = Annotated[str, typer.Option("--on", help=_ON, metavar="CLUSTER", show_default=False, rich_help_panel=MANY)]
 _SHARDS = "With --on: in how many shares. [default: 4 for each processor]"
-Shards = Annotated[int | None, typer.Option("--shards", help=_SHARDS, min=1, max=999_999, show_default=False)]
+Shards = Annotated[
+    int | None, typer.Option("--shards", help=_SHARDS, min=1, max=999_999, show_default=False, rich_help_panel=MANY)
+]
 
 _WHY_NOT = "Say too why this parser was rejected, or every other one: all."
 WhyNot = Annotated[str, typer.Option("--why-not", help=_WHY_NOT, metavar="PARSER", show_default=False)]
@@ -87,7 +89,7 @@ Parts = Annotated[
         more=EXIT_STATUS,
     )
 )
-@extraction_options()
+@extraction_options(needed=READING)
 def extract(
     logs: Logs, given: Given, where: Where = None, sort: Sort = "", columns: Shown = "", wide: Wide = False,
     notes: Notes = None, watch: Watch = False, shard: Shard = "", on: On = "", shards: Shards = None,
@@ -120,7 +122,7 @@ def extract(
         more=EXIT_STATUS,
     )
 )
-@extraction_options("aggregate", "baseline")
+@extraction_options("aggregate", "baseline", needed=READING)
 def explain(
     logs: Logs, given: Given, why_not: WhyNot = "", format_: TextOrJson = None, output: Output = None,
     quiet: Quiet = False,
@@ -166,7 +168,7 @@ def merge(
 
 
 @app.command(epilog=examples("perflog config logs/", "perflog config logs/ --format json"))
-@extraction_options()
+@extraction_options(needed=READING)
 def config(
     given: Given,
     logs: Configured = None,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perflog.campaign import Observer
-from perflog.cli.base import app, examples
+from perflog.cli.base import Rare, app, examples
 from perflog.cli.options import DatabaseName, Quiet, TextOrJson
 from perflog.escaping import visible
 from perflog.settings.config import pairs
@@ -20,19 +20,19 @@ from perflog.settings.config import pairs
 if TYPE_CHECKING:
     from perflog.campaign import Completion, Job, Outcome, Progress, Schedule
 
-CAMPAIGN_HELP = "A campaign: what to train, how often (see docs/campaigns.md)."
+#: The groups of the options of `perflog run`.
+WHAT, VERSUS, MADE = "What is run", "Against an old side", "Environments"
+CAMPAIGN_HELP = "What to train, how often (docs/campaigns.md)."
 REPEATS_HELP = "So many runs of each configuration. [default: the campaign's]"
 AGAINST_HELP = (
-    "Measure against this old side, in turn, until each case is decided: another campaign file, this one again, or "
-    "the folder of a Python environment."
+    "Measure against this, in turn, until each case is decided: another campaign, this one again, or a Python "
+    "environment's folder."
 )
-MAX_RUNS_HELP = "With --against: a case is undecided after so many runs a side. [default: 30]"
-MAX_HOURS_HELP = "With --against: cases are undecided after so many hours of training. [default: no limit]"
-MARGIN_HELP = "With --against: changes within this do not matter. [default: 2%]"
-HISTORY_HELP = (
-    "With --against: say how many rounds the history (--database) lets expect. [default: where a database is named]"
-)
-SEED_HELP = "With --against: the seed of the random order within each round. [default: drawn and recorded]"
+MAX_RUNS_HELP = "A case is undecided after so many runs a side. [default: 30]"
+MAX_HOURS_HELP = "Cases are undecided after so many hours of training. [default: no limit]"
+MARGIN_HELP = "Changes within this do not matter. [default: 2%]"
+HISTORY_HELP = "Say how many rounds the history (--database) lets expect. [default: where a database is named]"
+SEED_HELP = "The seed of the random order within each round. [default: drawn and recorded]"
 
 
 @app.command(
@@ -48,35 +48,66 @@ SEED_HELP = "With --against: the seed of the random order within each round. [de
 def run(
     campaign: Annotated[Path | None, typer.Argument(help=CAMPAIGN_HELP, show_default=False)] = None,
     list_: Annotated[
-        bool, typer.Option("--list", help="Which environments are ready, and how to make the others.")
+        bool, typer.Option("--list", help="Which are ready, and how to make the others.", rich_help_panel=MADE)
     ] = False,
     make_environment: Annotated[
-        list[str] | None, typer.Option(help="Make this runner's environment (may be repeated).", show_default=False)
+        list[str] | None,
+        typer.Option(help="Make this runner's (may be repeated).", rich_help_panel=MADE, show_default=False),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands and run nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the commands and run nothing.", rich_help_panel=WHAT)
+    ] = False,
     only: Annotated[
-        list[str] | None, typer.Option(help="Run this part alone: precision=amp, devices=1n8g.", show_default=False)
+        list[str] | None,
+        typer.Option(
+            help="Run this part alone: precision=amp, devices=1n8g.", rich_help_panel=WHAT, show_default=False
+        ),
     ] = None,
-    repeats: Annotated[int | None, typer.Option(min=1, help=REPEATS_HELP, show_default=False)] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help=REPEATS_HELP, show_default=False, rich_help_panel=WHAT)
+    ] = None,
     logs: Annotated[
-        Path | None, typer.Option(help="The folder of the logs. [default: the campaign's]", show_default=False)
+        Path | None,
+        typer.Option(
+            help="The folder of the logs. [default: the campaign's]", rich_help_panel=WHAT, show_default=False
+        ),
     ] = None,
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run again what failed.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run again what failed.", rich_help_panel=WHAT)
+    ] = False,
     hostfile: Annotated[
-        Path | None, typer.Option(help="Hosts of runs on several nodes, one a line.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Hosts of runs on several nodes, one a line.", rich_help_panel=Rare(WHAT), show_default=False
+        ),
     ] = None,
     remote: Annotated[
         list[str] | None,
-        typer.Option(help="Words that start a command on {host}, in place of ssh.", show_default=False),
+        typer.Option(
+            help="Words that start a command on {host}, in place of ssh.",
+            rich_help_panel=Rare(WHAT),
+            show_default=False,
+        ),
     ] = None,
-    slurm: Annotated[bool, typer.Option("--slurm", help="Print Slurm job scripts in place of running.")] = False,
-    against: Annotated[Path | None, typer.Option(help=AGAINST_HELP, show_default=False)] = None,
-    max_runs: Annotated[int | None, typer.Option(min=4, help=MAX_RUNS_HELP, show_default=False)] = None,
-    max_hours: Annotated[float | None, typer.Option(min=0, help=MAX_HOURS_HELP, show_default=False)] = None,
-    margin: Annotated[str | None, typer.Option(help=MARGIN_HELP, show_default=False)] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help=SEED_HELP, show_default=False)] = None,
+    slurm: Annotated[
+        bool, typer.Option("--slurm", help="Print Slurm job scripts in place of running.", rich_help_panel=WHAT)
+    ] = False,
+    against: Annotated[Path | None, typer.Option(help=AGAINST_HELP, show_default=False, rich_help_panel=VERSUS)] = None,
+    max_runs: Annotated[
+        int | None, typer.Option(min=4, help=MAX_RUNS_HELP, show_default=False, rich_help_panel=VERSUS)
+    ] = None,
+    max_hours: Annotated[
+        float | None, typer.Option(min=0, help=MAX_HOURS_HELP, show_default=False, rich_help_panel=VERSUS)
+    ] = None,
+    margin: Annotated[
+        str | None, typer.Option(help=MARGIN_HELP, show_default=False, rich_help_panel=Rare(VERSUS))
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help=SEED_HELP, show_default=False, rich_help_panel=Rare(VERSUS))
+    ] = None,
     history: Annotated[
-        bool | None, typer.Option("--history/--no-history", help=HISTORY_HELP, show_default=False)
+        bool | None,
+        typer.Option("--history/--no-history", help=HISTORY_HELP, show_default=False, rich_help_panel=Rare(VERSUS)),
     ] = None,
     database: DatabaseName = None,
     quiet: Quiet = False,

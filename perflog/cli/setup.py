@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from perflog.cli.base import app, examples
-from perflog.cli.options import Configured, Given, Logs, Output, Quiet, TextOrJson, extraction_options
+from perflog.cli.options import READING, Configured, Given, Logs, Output, Quiet, TextOrJson, extraction_options
 from perflog.cli.output import emit, prose
 from perflog.errors import PerflogError, UsageError
 from perflog.extras import EXTRAS
@@ -64,7 +64,7 @@ def example(
         more="Exit status: 0 written; 2 there is a perflog.toml, which is never overwritten, or no training log.",
     )
 )
-@extraction_options()
+@extraction_options(needed=READING)
 def init(logs: Logs, given: Given, output: Place = None, quiet: Quiet = False) -> None:
     """Look at a folder of logs and write its perflog.toml: what was found, and which facts are missing, and why."""
     from perflog.cli.progress import extractions

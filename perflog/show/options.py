@@ -8,6 +8,7 @@ What their values are without them is in :mod:`perflog.settings.config`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,11 +20,29 @@ from perflog.spelling import did_you_mean
 
 
 class Option(NamedTuple):
-    """An option: its flags, what the help calls its value (a switch has none), and what the help says it does."""
+    """An option: its flags, what the help calls its value (a switch has none), what the help says it does, and how
+    often it is needed."""
 
     flags: tuple[str, ...]
     value: str
     help: str
+    needed: Needed
+
+
+class Needed(Enum):
+    """How often an option is needed: where ``--help`` shows it. ``--help-all`` shows all."""
+
+    OFTEN = "in every command"
+    READING = "in the commands that are about the reading of logs"
+    RARELY = "in no command"
+
+
+def _options(*rows: tuple[str, str, str, str] | tuple[str, str, str, str, Needed]) -> Mapping[str, Option]:
+    """Options by their names, each given as (name, flags, value, help), and how often it is needed where not OFTEN."""
+    return {row[0]: Option(tuple(row[1].split()), row[2], row[3], *(row[4:] or (Needed.OFTEN,))) for row in rows}
+
+
+_READING, _RARELY = Needed.READING, Needed.RARELY
 
 
 def choices(names: Iterable[str]) -> str:
@@ -38,52 +57,54 @@ def choices(names: Iterable[str]) -> str:
 _KIND = f"What the picture shows: {choices(('scaling', 'spread', 'steps', 'versions'))}."
 _PAIR = "KEY=VALUE"
 #: Options that decide on the numbers of an extraction, as ``settings`` takes them.
-EXTRACTION: Mapping[str, Option] = {name: Option(tuple(flags.split()), value, text) for name, flags, value, text in (
+EXTRACTION = _options(
     ("warmup", "--warmup -w", "AMOUNT",
      "Left out at the start: 100 (steps), 2epochs, 10records, 30s, 10%, auto. [default: 20]"),
-    ("steps", "--steps -n", "AMOUNT", "How many steps (or 25records) to take after the warm-up. [default: all]"),
-    ("last", "--last", "AMOUNT", "Take the last so many steps (or 25records) instead."),
+    ("steps", "--steps -n", "AMOUNT", "Steps (or 25records) after that. [default: all]", _READING),
+    ("last", "--last", "AMOUNT", "Take the last so many steps (or 25records) instead.", _RARELY),
     ("estimator", "--estimator -e", "NAME",
-     f"How the measurements of a run become one number: {choices(ESTIMATORS)}. [default: total]"),
+     f"How a run becomes one number: {choices(ESTIMATORS)}. [default: total]", _READING),
     ("aggregate", "--aggregate -a", "NAME",
-     f"How the runs of a case become one number: {choices(AGGREGATES)}. [default: median]"),
-    ("baseline", "--baseline", _PAIR, "The case that speedups are relative to: devices=8. [default: one device]"),
-    ("set", "--set -s", _PAIR, "A fact about the runs that logs and paths do not tell: batch_size=32."),
+     f"How the runs of a case become one number: {choices(AGGREGATES)}. [default: median]", _RARELY),
+    ("baseline", "--baseline", _PAIR,
+     "The case that speedups are relative to: devices=8. [default: one device]", _RARELY),
+    ("set", "--set -s", _PAIR, "A fact that logs and paths do not tell: batch_size=32."),
     ("as_", "--as", "LINE",
-     "What lines of a log are: 'step {step} … speed {rate:samples/s}', rate=tokens_per_sec, bar=NAME (repeatable)."),
-    ("parser", "--parser", "NAME", "Use this parser alone (may be repeated)."),
-    ("parsers", "--parsers", "FOLDER", "A folder of own parsers, or the file of one."),
+     "What the lines are: 'step {step} … {rate:samples/s}', rate=tokens_per_sec or bar=NAME.", _READING),
+    ("parser", "--parser", "NAME", "Use this parser alone (may be repeated).", _RARELY),
+    ("parsers", "--parsers", "FOLDER", "A folder of own parsers, or the file of one.", _RARELY),
     ("convention", "--convention -c", "NAME",
-     "Make the numbers as a family of published reports did; other options beside it adjust it."),
+     "Make the numbers as a family of published reports did; other options beside it adjust it.", _RARELY),
     ("values", "--values", "NAME",
-     f"How running means and clocks are taken: {choices(VALUES)}. [default: differenced]"),
+     f"How running means and clocks are taken: {choices(VALUES)}. [default: differenced]", _RARELY),
     ("without_slow", "--without-slow", "",
-     "Leave out the few slow records that rule a run's number, which notes name."),
+     "Leave out the few slow records that rule a run's number, which notes name.", _RARELY),
     ("sampled", "--sampled", "",
-     "Take the times of single steps, printed one in several, as a sample of all, with what that may hide."),
-)}  # fmt: skip
-#: Options of tables, pictures and reports.
-DOCUMENTS: Mapping[str, Option] = {name: Option(tuple(flags.split()), value, text) for name, flags, value, text in (
+     "Take the times of single steps, printed one in several, as a sample of all, with what that may hide.", _RARELY),
+)  # fmt: skip
+#: Options of tables, pictures and reports: what they show, and where it goes.
+SHOWN = _options(
     ("rows", "--rows -r", "FIELDS",
      "Fields of the rows: devices, or nodes,devices=8:32. [default: those that tell the cases apart]"),
     ("columns", "--columns", "FIELDS", "Fields of the columns: precision,batch_size."),
     ("value", "--value -v", "FIELDS", "What the cells hold: throughput,speedup,accuracy …"),
-    ("where", "--where", _PAIR,
-     "Take the cases with this value alone: model=rn50, or devices=1:8 (may be repeated)."),
+    ("where", "--where", _PAIR, "Only these cases: model=rn50, devices=1:8; repeatable."),
     ("style", "--style", "NAME", "The layout of a family of reports (docs/tables.md), or your own."),
     ("lang", "--lang", "NAME", "Language of headings and words: en or zh."),
-    ("templates", "--templates", "FOLDER", "A folder with styles of your own."),
+    ("templates", "--templates", "FOLDER", "A folder with styles of your own.", _RARELY),
     ("notes", "--notes", "", ""),
-    ("digits", "--digits", _PAIR, "A value's digits: throughput=%.2f."),
-    ("title", "--title", _PAIR, "A heading: throughput='samples/s(PyTorch)'."),
-    ("name", "--name", _PAIR, "Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'."),
-    ("missing", "--missing", "TEXT", "What a cell without a number prints. [default: the style's]"),
+    ("digits", "--digits", _PAIR, "A value's digits: throughput=%.2f.", _RARELY),
+    ("title", "--title", _PAIR, "A heading: throughput='samples/s(PyTorch)'.", _RARELY),
+    ("name", "--name", _PAIR, "Show a value so: fp16=AMP, or PyTorch='[PyTorch](url)'.", _RARELY),
+    ("missing", "--missing", "TEXT", "What a cell without a number prints. [default: the style's]", _RARELY),
     ("kind", "--kind", "NAME", _KIND),
+)  # fmt: skip
+WRITTEN = _options(
     ("output", "--output -o", "FILE", "Write to this file; its ending names the format."),
     ("html", "--html", "", ""),
     ("quiet", "--quiet -q", "", "No progress and no remarks."),
-)}  # fmt: skip
-OPTIONS: Mapping[str, Option] = {**EXTRACTION, **DOCUMENTS}
+)
+OPTIONS: Mapping[str, Option] = {**EXTRACTION, **SHOWN, **WRITTEN}
 #: Options that may be repeated; ``--no-notes`` turns ``--notes`` off.
 REPEATED = frozenset({"baseline", "set", "as_", "parser", "parsers", "where", "templates", "digits", "title", "name"})
 _OFF = {"--no-notes": "notes"}

@@ -91,7 +91,7 @@ def test_version_and_help() -> None:
 
 
 def test_every_option_has_help_and_may_stand_in_the_config() -> None:
-    text = run("extract", "--help", env={"COLUMNS": "200"}).stdout
+    text = run("extract", "--help-all", env={"COLUMNS": "200"}).stdout
     for option in set(DEFAULTS) - {"database", "aliases"}:  # of `save` and `history`; of perflog.toml alone
         assert f"--{option.rstrip('_').replace('_', '-')}" in text
 

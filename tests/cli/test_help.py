@@ -17,7 +17,7 @@ import pytest
 import typer.main
 
 from perflog.cli import COMMANDS, app
-from perflog.cli.base import GROUPS
+from perflog.cli.base import GROUPS, Rare
 from perflog.settings.config import DEFAULTS, FORMATS
 from tests.forks import on_terminal, perflog
 from tests.support import FIXTURES, mostly_long
@@ -71,7 +71,7 @@ def test_the_groups_come_in_the_order_of_use() -> None:
 
 @pytest.mark.parametrize("words", mostly_long([" ".join(path) for path, _ in commands()], 3))
 def test_help_says_defaults_and_no_type_of_flags(words: str) -> None:
-    text = perflog(*words.split(), "--help", env={"COLUMNS": "120"}).stdout
+    text = perflog(*words.split(), "--help-all", env={"COLUMNS": "120"}).stdout
     assert "bool" not in text
     assert not re.search(r"--(format|metric|rows|columns|margin|fail-on) TEXT|--(allow|logs) FILE", text)
     parameters = next(command for path, command in commands() if " ".join(path) == words).params
@@ -79,21 +79,52 @@ def test_help_says_defaults_and_no_type_of_flags(words: str) -> None:
     for parameter in parameters:
         for default in re.findall(r"\[default: ([^\]\\]+)", getattr(parameter, "help", None) or ""):
             assert f"[default: {default}]" in flat, parameter.name
+        assert parameter.param_type_name == "argument" or all(name in flat for name in parameter.opts)
+
+
+def helped(words: tuple[str, ...], option: str) -> list[str]:
+    """The lines of a command's help in a terminal of 80 columns."""
+    return perflog(*words, option, env={"COLUMNS": "80"}).stdout.splitlines()
+
+
+@pytest.mark.parametrize("words", [path for path, _ in commands()], ids=" ".join)
+def test_help_is_one_screen(words: tuple[str, ...]) -> None:
+    lines = helped(words, "--help")
+    assert len(lines) <= 40
+    assert max(map(len, (line for line in lines if not line.startswith("  perflog ")))) <= 80
+
+
+@pytest.mark.parametrize("command", ["extract", "compare", "table"])
+def test_what_few_need_stands_in_the_whole_help_alone(command: str) -> None:
+    short, whole = helped((command,), "--help"), helped((command,), "--help-all")
+    first = next(line for line in short if line.startswith(("  -", "      --")))
+    assert "--warmup" in first
+    rare = {"extract": ("--shard", "--on ", "--cache"), "compare": ("--marker", "--level"), "table": ("--digits",)}
+    for option in (*rare[command], "--parser ", "Exit status:" if command != "table" else "--missing"):
+        assert not any(option in line for line in short), option
+        assert any(option in line for line in whole), option
+    count = sum(isinstance(parameter.rich_help_panel, Rare) for parameter in whole_command().commands[command].params)
+    assert any(f"also {count} that few need" in line for line in short)
+
+
+def test_a_rare_option_is_completed() -> None:
+    asked = {"_PERFLOG_COMPLETE": "complete_bash", "_PERFLOG_LINE": "perflog extract --sh"}
+    assert perflog(env=asked).stdout.split() == ["--shard", "--shards"]
 
 
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_help_fits_the_terminal_and_cuts_no_word(columns: int) -> None:
-    text = perflog("run", "--help", env={"COLUMNS": str(columns)}).stdout
+    text = perflog("run", "--help-all", env={"COLUMNS": str(columns)}).stdout
     lines = [line for line in text.splitlines() if not line.startswith("  perflog run")]
     assert max(map(len, lines)) <= max(columns, 48) and max(map(len, lines)) <= 100
     assert "…" not in text and "--make-environment NAME" in text and "<" not in text
     flat = " ".join(text.split())
-    assert "With --against: a case is undecided after so many runs a side. [default: 30] [at least 4]" in flat
+    assert "A case is undecided after so many runs a side. [default: 30] [at least 4]" in flat
     assert "Usage: perflog run [OPTIONS] [CAMPAIGN]" in flat
 
 
 def test_the_help_of_extract_says_every_default_and_name() -> None:
-    flat = re.sub(r"\s+", " ", perflog("extract", "--help", env={"COLUMNS": "80"}).stdout)
+    flat = re.sub(r"\s+", " ", perflog("extract", "--help-all", env={"COLUMNS": "80"}).stdout)
     for default in ("20", "all", "total", "median", "one device", "differenced", "table"):
         assert f"[default: {default}]" in flat
     assert all(name in flat for name in FORMATS)

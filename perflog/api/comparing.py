@@ -161,12 +161,13 @@ def compare(
     Raises:
         perflog.errors.UsageError: for an option or a side that is not right.
     """
+    from perflog.cases.pairs import metrics_named
     from perflog.compare.comparing import compare_sides
     from perflog.compare.rule import Rule, share
     from perflog.compare.sides import history_of, open_sides, require_alias
     from perflog.formats.catalog import path_patterns
 
-    rule = Rule(metric, share(margin, "margin"), level)
+    rule = Rule(metrics_named(metric), share(margin, "margin"), level)
     sides = [os.fspath(old), os.fspath(new)]
     chosen = settings_of(options, [side for side in sides if Path(side).exists()], database)
     opened = open_sides(sides, chosen, extractions_of(cache))
@@ -252,10 +253,12 @@ def _noise(
     options: ExtractionOptions,
     history: bool | None = None,
 ) -> Noise:
+    from perflog.cases.pairs import metrics_named
     from perflog.compare.noise import noise_of
     from perflog.compare.rule import METRICS
     from perflog.settings.config import one_of
 
+    metric = metrics_named(metric)
     one_of("metric", metric, METRICS)
     names = path_list(paths)
     chosen = settings_of(options, [name for name in names if Path(name).exists()], database)

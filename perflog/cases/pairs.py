@@ -282,6 +282,8 @@ class MetricKind:
         is_derived: whether it is a case's throughput over that of its baseline.
         is_windowed: whether its values depend on the window of steps; others are what the program printed.
         changes: the words for a change to the better and to the worse.
+        names: what trackers, trainers and benchmarks call the same quantity. It is given in its own unit: throughput is
+            samples, tokens or steps a second, as the log says, of all devices.
     """
 
     better: Better | None = None
@@ -289,13 +291,19 @@ class MetricKind:
     is_derived: bool = False
     is_windowed: bool = False
     changes: tuple[str, str] = ("faster", "slower")
+    names: tuple[str, ...] = ()
 
 
 #: The metrics of which anything is known.
 KINDS: Mapping[str, MetricKind] = {
     "throughput": MetricKind(Better.HIGHER, is_compared=True, is_windowed=True),
-    "step_time": MetricKind(Better.LOWER, is_compared=True, is_windowed=True),
-    "data_time": MetricKind(Better.LOWER, is_compared=True, is_windowed=True),
+    "step_time": MetricKind(
+        Better.LOWER, is_compared=True, is_windowed=True,
+        names=("iteration_time", "iteration-time", "time_per_step", "time_metrics/end_to_end(s)"),
+    ),
+    "data_time": MetricKind(
+        Better.LOWER, is_compared=True, is_windowed=True, names=("data_loading_time", "time_metrics/data_loading(s)")
+    ),
     "time_to_train": MetricKind(Better.LOWER, is_compared=True),
     "speedup": MetricKind(Better.HIGHER, is_compared=True, is_derived=True),
     "efficiency": MetricKind(Better.HIGHER, is_compared=True, is_derived=True),
@@ -303,7 +311,30 @@ KINDS: Mapping[str, MetricKind] = {
     "memory": MetricKind(Better.LOWER, is_compared=True, changes=("less", "more")),
     "accuracy": MetricKind(Better.HIGHER),
     "loss": MetricKind(Better.LOWER),
-}
+    "tokens_per_second": MetricKind(
+        Better.HIGHER, names=("tokens_per_sec", "throughput/tokens_per_sec", "train/tokens_per_second")
+    ),
+    "tokens_per_second_per_device": MetricKind(
+        Better.HIGHER,
+        names=(
+            "tokens_per_second_per_gpu", "tokens_per_sec_per_gpu", "throughput/device/tokens_per_sec",
+            "throughput(tps)",
+        ),
+    ),
+    "tflops_per_device": MetricKind(Better.HIGHER, names=("tflops_per_gpu", "model_tflops_per_gpu")),
+    "mfu": MetricKind(Better.HIGHER, names=("mfu(%)", "throughput/device/mfu", "model_flops_utilization")),
+}  # fmt: skip
+_NAMED = {name: metric for metric, kind in KINDS.items() for name in kind.names}
+
+
+def metrics_named(names: str) -> str:
+    """Names of metrics with commas, each that a tracker or trainer uses for the same quantity as perflog's own name.
+
+    >>> metrics_named("throughput,-tokens_per_second_per_gpu"), metrics_named("mfu(%)")
+    ('throughput,-tokens_per_second_per_device', 'mfu')
+    """
+    parts = [(name, name.strip().removeprefix("-")) for name in names.split(",")]
+    return ",".join(name.replace(bare, _NAMED.get(bare, bare)) if bare else name for name, bare in parts)
 
 
 def metric_kind(name: str) -> MetricKind:

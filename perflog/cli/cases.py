@@ -49,6 +49,10 @@ class View(NamedTuple):
         Raises:
             UsageError: for a text of ``where`` without ``=``.
         """
+        if sort or columns:
+            from perflog.cases.pairs import metrics_named
+
+            sort, columns = metrics_named(sort), metrics_named(columns)
         return cls(pairs(where or [], "where"), sort, names_in(columns), wide, notes)
 
     @property

@@ -138,6 +138,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Is the new version faster? Each case's ratio, its interval and a verdict."""
+    from perflog.cases.pairs import metrics_named
     from perflog.cli.comparison_output import Look, comment_on_pull_request, show
     from perflog.compare.outputs import FORMATS, GATE, marker_of
     from perflog.compare.outputs import gate as result_of
@@ -155,6 +156,7 @@ def compare(
         raise typer.BadParameter(message, param_hint="--level")
     form = format_for(output, form, FORMATS, "table")
     reasons = names(fail_on, "fail-on", list(REASONS)) or (list(GATE) if gate else [])
+    metric = metrics_named(metric)
     rule = Rule(metric, share(margin, "--margin"), level / 100)
     marker_of(marker or metric)  # a wrong name is told before the logs are read
     chosen = settings(given | {"database": database}, [side for side in sides if Path(side).exists()])
@@ -221,9 +223,10 @@ def plan(
     cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """How many runs a side does each case need for `perflog compare` to call a change of this size?"""
+    from perflog.cases.pairs import metrics_named
     from perflog.compare.rule import share
 
-    request = _Noise(metric, share(margin, "--margin"), share(detect, "--detect"), history)
+    request = _Noise(metrics_named(metric), share(margin, "--margin"), share(detect, "--detect"), history)
     view = View.asked(where, sort, columns, wide)
     _show_noise(logs, given | {"database": database}, request, view, form, output, quiet, cache)
 
@@ -237,9 +240,10 @@ def noise(
     quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """The spread between the runs of each case, and the smallest change that as many runs could show."""
+    from perflog.cases.pairs import metrics_named
     from perflog.compare.rule import share
 
-    request = _Noise(metric, share(margin, "--margin"), history=history)
+    request = _Noise(metrics_named(metric), share(margin, "--margin"), history=history)
     view = View.asked(where, sort, columns, wide)
     _show_noise(logs, given | {"database": database}, request, view, form, output, quiet, cache)
 

@@ -175,6 +175,7 @@ def history(
     database: DatabaseName = None, code_url: CodeAddress = "", quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """List the campaigns that were saved; follow cases over them; find those that changed; make a site of all."""
+    from perflog.cases.pairs import metrics_named
     from perflog.compare.rule import share
     from perflog.compare.sides import database_of
 
@@ -183,7 +184,8 @@ def history(
     if context.invoked_subcommand is not None:
         return
     asked = Asked(
-        place, _wanted(case), value, share(margin, "--margin"), ignore or [], since, branch, lang, code_url, quiet
+        place, _wanted(case), metrics_named(value), share(margin, "--margin"), ignore or [], since, branch, lang,
+        code_url, quiet,
     )  # fmt: skip
     site = output is not None and (output.endswith("/") or Path(output).is_dir())
     file = Path(output) if output is not None else None

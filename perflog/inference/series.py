@@ -66,8 +66,11 @@ class Series:
 
     def _find_clock(self) -> None:
         """The clock of the lines: a time that has elapsed, a moment, or the stamps of all rows."""
-        elapsed = sorted(self.columns.of_kind("elapsed"), key=lambda meaning: not meaning.is_named)
         moment = self.columns.moment
+        # W&B notes when the program logged a row; its _runtime of the last row is that of the row before (0.31)
+        is_wandb = moment is not None and moment.key == "_timestamp"
+        found = [one for one in self.columns.of_kind("elapsed") if not (is_wandb and one.key == "_runtime")]
+        elapsed = sorted(found, key=lambda meaning: not meaning.is_named)
         if elapsed and self.columns.is_bar:
             self.clock_value = Value(elapsed[0], "elapsed", "cumulative")
             self.clock = self.table.column(elapsed[0].place).values

@@ -157,8 +157,11 @@ _MAGIC: dict[bytes, str] = {
     **dict.fromkeys((b"\x89PNG", b"PK\x03\x04", b"\x7fELF", b"%PDF", b"\xff\xd8\xff"), "binary file"),
     b"7z\xbc\xaf\x27\x1c": f"a 7z archive, which is not read: {_READ_CONTAINERS}",
     b"Rar!\x1a\x07": f"a RAR archive, which is not read: {_READ_CONTAINERS}",
-    b":W&B": "a W&B run file, which is not read: files/output.log beside it holds what the program printed",
-    b"SQLite format 3\x00": "an SQLite database (a profiler's, or MLflow's), not a training log",
+    b":W&B": (
+        "a W&B run file, which is not read: files/output.log beside it holds what the program printed, and a run's "
+        "history exported as CSV or JSON lines is read (docs/ecosystem.md)"
+    ),
+    b"SQLite format 3\x00": "an SQLite database, not a training log; of MLflow's, export a metric (docs/ecosystem.md)",
 }
 _NO_LOG = tuple(_MAGIC)
 #: What a profiler's trace in JSON has among its first keys.

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from perflog.cases.choosing import chosen
+from perflog.cases.pairs import metrics_named
 from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS
@@ -119,7 +120,9 @@ def projection(
     Raises:
         UsageError: for a text that is not so.
     """
-    return Projection(fields(rows, "--rows"), fields(columns, "--columns"), names_in(values), where or {})
+    return Projection(
+        fields(rows, "--rows"), fields(columns, "--columns"), names_in(metrics_named(values)), where or {}
+    )
 
 
 def make_table(

@@ -8,10 +8,10 @@ import math
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pprint import pformat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from perflog.cases.case import Case
@@ -20,6 +20,9 @@ from perflog.extraction import Extraction
 from perflog.logs.find import natural
 from perflog.logs.loggers import masked_checksum
 from perflog.stats.centre import median
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # ----------------------------------------------------------------------------------------------------
 # An extraction in, OpenMetrics text out, which Prometheus and others read (https://prometheus.io/docs/specs/om/).
@@ -131,8 +134,7 @@ def to_tensorboard(extraction: Extraction) -> dict[str, bytes]:
             name = _folder(case)
             named[name] += 1
             own = name if named[name] == 1 else f"{name}~{named[name]}"  # a name holds no ~: no other case has this one
-            version = _WALL_TIME + struct.pack("<d", 0.0) + _VERSION + _sized(b"brain.Event:2")  # of the format
-            files[f"{own}/{FILE}"] = _record(version) + records
+            files[f"{own}/{FILE}"] = _record(_VERSION_OF_FORMAT) + records
     return files
 
 
@@ -149,10 +151,54 @@ def _events(case: Case) -> bytes:
     for number, run in enumerate(case.runs, 1):
         values = {name: metric.value for name, metric in run.metrics.items() if metric.value is not None}
         if values:
-            scalars = b"".join(_scalar(name, value) for name, value in values.items())
-            event = _WALL_TIME + struct.pack("<d", 0.0) + _STEP + _varint(number) + _SUMMARY + _sized(scalars)
-            records.append(_record(event))
+            records.append(_event(0.0, number, values))
     return b"".join(records)
+
+
+def records_to_tensorboard(records: pl.DataFrame) -> dict[str, bytes]:
+    """The event files of the records of runs, by their paths below the folder that TensorBoard is given.
+
+    A TensorBoard run for each run and rank; scalars ``perflog/rate`` (in the run's unit, which its description names in
+    the tag: ``perflog/rate tokens per second``), ``perflog/step_time`` in seconds, and the numbers that lines print
+    beside, by their own names. A scalar's step is the program's; its time is the seconds since the run's first record
+    began, so that TensorBoard's axis of relative time is right. What is null or no number has no scalar.
+
+    Args:
+        records: a frame with the columns ``log``, ``run``, ``rank``, ``step``, ``covers``, ``time``, ``rate``, ``unit``
+            and any number of others that hold numbers (``perflog records``, ``result.records``).
+    """
+    printed = [name for name, kind in records.schema.items() if name not in _OF_RECORDS and kind.is_numeric()]
+    files: dict[str, bytes] = {}
+    named: Counter[str] = Counter()
+    for (log, run, rank), rows in records.group_by("log", "run", "rank", maintain_order=True):
+        parts, seconds = [_record(_VERSION_OF_FORMAT)], 0.0
+        for row in rows.iter_rows(named=True):
+            seconds += row["time"] or 0.0
+            values = {f"perflog/rate {row['unit'].replace('/s', ' per second')}": row["rate"]}
+            values["perflog/step_time"] = row["time"] / row["covers"] if row["time"] and row["covers"] else None
+            values |= {name: row[name] for name in printed}
+            known = {tag: value for tag, value in values.items() if value is not None and math.isfinite(value)}
+            if known and row["step"] is not None and math.isfinite(row["step"]):
+                parts.append(_event(seconds, max(int(row["step"]), 0), known))
+        name = re.sub(r"[^\w./-]+", "-", str(log), flags=re.ASCII)
+        places = [place for place in name.split("/") if place not in ("", ".", "..")]
+        own = "/".join([*places, f"run{run}", f"rank{rank}"])
+        named[own] += 1
+        files["/".join([own, FILE] if named[own] == 1 else [f"{own}~{named[own]}", FILE])] = b"".join(parts)
+    return files
+
+
+#: The columns of records that are no numbers which a program printed beside.
+_OF_RECORDS = frozenset({
+    "log", "run", "rank", "step", "epoch", "first_line", "last_line", "covers", "work", "time", "rate", "unit",
+    "in_window", "why_left_out",
+})  # fmt: skip
+
+
+def _event(seconds: float, step: int, values: Mapping[str, float]) -> bytes:
+    """The record of an event: its time, its step, its scalars by their tags."""
+    scalars = b"".join(_scalar(tag, value) for tag, value in values.items())
+    return _record(_WALL_TIME + struct.pack("<d", seconds) + _STEP + _varint(step) + _SUMMARY + _sized(scalars))
 
 
 def _scalar(tag: str, value: float) -> bytes:
@@ -171,6 +217,10 @@ def _varint(number: int) -> bytes:
         parts.append(number & 0x7F | 0x80)
         number >>= 7
     return bytes([*parts, number])
+
+
+#: The first event of a file.
+_VERSION_OF_FORMAT = _WALL_TIME + struct.pack("<d", 0.0) + _VERSION + _sized(b"brain.Event:2")
 
 
 def _record(data: bytes) -> bytes:

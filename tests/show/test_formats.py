@@ -25,7 +25,7 @@ from perflog.escaping import latex
 from perflog.logs.loggers import text_of_events
 from perflog.logs.streams import Stream
 from perflog.show.encoding import encoded, to_html, to_latex, to_xlsx
-from perflog.show.exchange import Annotation, commands, junit, to_openmetrics, to_tensorboard
+from perflog.show.exchange import Annotation, commands, junit, records_to_tensorboard, to_openmetrics, to_tensorboard
 from perflog.show.exchange import Test as JunitTest
 from perflog.show.options import ENDINGS, endings_of, format_for
 from perflog.show.text import TextTable
@@ -348,6 +348,56 @@ def test_cases_of_one_name_have_folders_of_their_own(logs: Path) -> None:
     twice = dataclasses.replace(extraction, cases=[extraction.cases[0], extraction.cases[0]])
     first, second = to_tensorboard(twice)
     assert second == first.replace("/", "~2/")
+
+
+#: Records as `perflog records` gives them: two ranks of one log, and a log of another name that reads alike.
+RECORDS = pl.DataFrame({
+    "log": ["logs/a b.log"] * 4 + ["logs/a-b.log"], "run": [1] * 5, "rank": [0, 0, 1, 1, 0],
+    "step": [10.0, 20.0, 10.0, 20.0, 10.0], "epoch": [0] * 5, "first_line": [1, 2, 3, 4, 1],
+    "last_line": [1, 2, 3, 4, 1], "covers": [10.0] * 5, "work": [320.0] * 5, "time": [2.0, 4.0, 2.5, None, 8.0],
+    "rate": [160.0, 80.0, 128.0, None, 40.0], "unit": ["samples/s"] * 5, "in_window": [False, True, True, True, True],
+    "why_left_out": ["warm-up", "", "", "", ""], "loss": [2.5, 1.25, None, float("nan"), 3.0],
+})  # fmt: skip
+#: What TensorBoard must show of them: by run and tag (step, value, seconds).
+SHOWN = {
+    ("logs/a-b.log/run1/rank0", "perflog/rate samples per second"): [(10, 160.0, 2.0), (20, 80.0, 6.0)],
+    ("logs/a-b.log/run1/rank0", "perflog/step_time"): [(10, 0.2, 2.0), (20, 0.4, 6.0)],
+    ("logs/a-b.log/run1/rank0", "loss"): [(10, 2.5, 2.0), (20, 1.25, 6.0)],
+    ("logs/a-b.log/run1/rank1", "perflog/rate samples per second"): [(10, 128.0, 2.5)],
+    ("logs/a-b.log/run1/rank1", "perflog/step_time"): [(10, 0.25, 2.5)],
+    ("logs/a-b.log/run1/rank0~2", "perflog/rate samples per second"): [(10, 40.0, 8.0)],
+    ("logs/a-b.log/run1/rank0~2", "perflog/step_time"): [(10, 0.8, 8.0)],
+    ("logs/a-b.log/run1/rank0~2", "loss"): [(10, 3.0, 8.0)],
+}
+
+
+def test_records_become_series_of_tensorboard() -> None:
+    found: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
+    for path, data in records_to_tensorboard(RECORDS).items():
+        stream = text_of_events(Stream(io.BytesIO(data).read))
+        lines = b"".join(iter(partial(stream.read, 1 << 20), b"")).decode()
+        for tag, step, value, seconds in re.findall(r"tag=([^=]*) step=(\d+) value=(\S+) wall_time=(\S+)", lines):
+            found.setdefault((path.rpartition("/")[0], tag), []).append((int(step), float(value), float(seconds)))
+    assert found.keys() == SHOWN.keys()
+    for key, points in SHOWN.items():
+        assert [p for point in found[key] for p in point] == pytest.approx([p for point in points for p in point])
+
+
+def test_tensorboard_shows_the_series(tmp_path: Path) -> None:
+    accumulators = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_multiplexer",
+        reason="tensorboard is not installed: pip install tensorboard",
+    )
+    for path, data in records_to_tensorboard(RECORDS).items():
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_bytes(data)
+    read = accumulators.EventMultiplexer().AddRunsFromDirectory(str(tmp_path))
+    read.Reload()
+    tags = {(run, tag) for run, kinds in read.Runs().items() for tag in kinds["scalars"]}
+    assert tags == SHOWN.keys()
+    for (run, tag), points in SHOWN.items():
+        shown = [p for event in read.Scalars(run, tag) for p in (event.step, event.value, event.wall_time)]
+        assert shown == pytest.approx([p for point in points for p in point])
 
 
 def test_latex_compiles(logs: Path, tmp_path: Path) -> None:

@@ -64,7 +64,10 @@ class Served:
         Raises:
             UsageError: for a setting that is not right.
         """
-        runs = [run for run, _ in self._read({name: asked.get(name) or None for name in _SETTINGS}).runs]
+        chosen = {name: asked.get(name) or None for name in _SETTINGS}
+        if chosen["last"]:
+            del chosen["warmup"]  # the last steps are taken whatever the warm-up
+        runs = [run for run, _ in self._read(chosen).runs]
         return [
             {
                 "value": run.value, "unit": run.throughput.unit,

@@ -1,10 +1,17 @@
 // Columns, numbers as text, and charts of records that stay smooth whatever their number: of the records that share a
 // pixel the least and the greatest are drawn, never a sample.
 const charts = (() => {
+  function column(n, valueAt) { // a plain loop: Float64Array.from takes ten times as long
+    const made = new Float64Array(n);
+    for (let i = 0; i < n; i += 1) made[i] = valueAt(i);
+    return made;
+  }
+
   async function unpacked(packed) {
-    if (!packed.bytes) return Float64Array.from({ length: packed.n }, (_, i) => packed.first + packed.step * i);
+    if (!packed.bytes) return column(packed.n, (i) => packed.first + packed.step * i);
     const binary = atob(packed.bytes);
-    const bytes = Uint8Array.from(binary, (letter) => letter.charCodeAt(0));
+    const bytes = new Uint8Array(binary.length);
+    for (let i = 0; i < binary.length; i += 1) bytes[i] = binary.charCodeAt(i);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const planes = new Uint8Array(await new Response(stream).arrayBuffer());
     const result = new Uint8Array(8 * packed.n);
@@ -87,7 +94,7 @@ const charts = (() => {
     const axis = { stroke: variable("--quiet"), grid: { stroke: variable("--line"), width: 1 }, ticks: { stroke: variable("--line"), width: 1 }, font: "12px system-ui, sans-serif" };
     const made = new uPlot({
       width: Math.max(220, box.clientWidth), height: options.height,
-      legend: { show: false }, padding: [8, 8, 0, 0],
+      legend: { show: false }, padding: [8, 26, 0, 0],
       cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { show: false } },
       scales: { x: { time: false, range: () => options.x }, y: { range: () => options.y } },
       axes: [{ ...axis, size: 28, values: (_, ticks) => ticks.map((tick) => (options.xText ?? arithmetic.general)(tick)) },
@@ -98,5 +105,5 @@ const charts = (() => {
     return made;
   }
 
-  return { unpacked, number, seconds, share, place, thinned, limits, colour, variable, chart };
+  return { column, unpacked, number, seconds, share, place, thinned, limits, colour, variable, chart };
 })();

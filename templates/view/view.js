@@ -58,6 +58,7 @@
     };
     for (const name of ["warmup", "steps", "last"]) form.elements[name].removeAttribute("aria-invalid");
     const settings = { warmup: amountOf("warmup") ?? { number: 0, unit: "steps" }, steps: amountOf("steps"), last: amountOf("last"), estimator: values.estimator };
+    form.elements.warmup.disabled = Boolean(values.last); // the last steps are taken whatever the warm-up
     if (settings.steps && settings.last) wrong.push(say("both"));
     const units = [settings.warmup, settings.steps].filter(Boolean).map((one) => one.unit === "records");
     if (!settings.last && settings.warmup.unit !== "auto" && units.length === 2 && units[0] !== units[1]) wrong.push(say("units"));
@@ -79,10 +80,10 @@
           }
           const { time, covers, work } = rank.columns;
           const scale = rank.seconds;
-          rank.perStep = scale === null ? null : Float64Array.from(time, (value, i) => value / covers[i] * scale);
-          rank.rate = rank.refused ? null : Float64Array.from(time, (value, i) => work[i] / value * rank.factor);
+          rank.perStep = scale === null ? null : charts.column(rank.n, (i) => time[i] / covers[i] * scale);
+          rank.rate = rank.refused ? null : charts.column(rank.n, (i) => work[i] / time[i] * rank.factor);
           let clock = 0;
-          rank.clock = scale === null ? null : Float64Array.from(time, (value) => (clock += value * scale));
+          rank.clock = scale === null ? null : charts.column(rank.n, (i) => (clock += time[i] * scale));
         }
       })();
     }
@@ -174,9 +175,10 @@
     const rank = run.ranks[0];
     made.rank = rank;
     made.window = arithmetic.ofRank(rank, { ...state.settings, estimator: "total" });
-    sayEstimators(made);
+    made.outliers = outliers(made);
     drawStrip(made);
     sayCosts(made);
+    setTimeout(() => sayEstimators(made)); // behind the picture: five estimates of many records take a moment
     drawParts(made);
     drawRanks(made);
     fillTable(made);
@@ -265,7 +267,7 @@
     const inside = [];
     for (let i = 0; i < rank.n; i += 1) if (window.mask?.[i] && covers[i] > 0 && time[i] > 0) inside.push(i);
     if (!inside.length) return { usual: NaN, list: [], total: NaN };
-    const usual = arithmetic.middle(inside.map((i) => time[i] / covers[i]));
+    const usual = arithmetic.middle(charts.column(inside.length, (at) => time[inside[at]] / covers[inside[at]]));
     const total = inside.reduce((all, i) => all + time[i], 0);
     const list = inside.filter((i) => time[i] / covers[i] > 2 * usual).sort((a, b) => (time[b] - usual * covers[b]) - (time[a] - usual * covers[a]));
     return { usual, list, total };
@@ -275,7 +277,6 @@
   function mark(plot, made) {
     const { ctx, bbox } = plot;
     const xs = along(made.rank), ys = heights(made.rank);
-    made.outliers ??= outliers(made);
     ctx.save();
     ctx.fillStyle = charts.variable("--outlier");
     const ratio = devicePixelRatio;
@@ -308,9 +309,8 @@
 
   // ---------------------------------------------------------------- what slow records cost
   function sayCosts(made) {
-    const { rank, run } = made;
+    const { rank } = made;
     const { time, covers, line } = rank.columns;
-    made.outliers = outliers(made);
     const { usual, list, total } = made.outliers;
     const told = (i) => (rank.seconds === null ? "–" : seconds(time[i] * rank.seconds));
     const items = list.slice(0, 5).map((i) => {
@@ -325,7 +325,6 @@
       items.push(element("li", say("aside_sum", { n: aside.length, time: rank.seconds === null ? "–" : seconds(all * rank.seconds) })));
     }
     made.costs.replaceChildren(...items);
-    void run;
   }
 
   function openRecord(made, i) {
@@ -353,7 +352,7 @@
     if (!parts.length || !rank.perStep) return;
     const xs = along(rank), [low, high] = range(made);
     const from = Math.max(0, charts.place(xs, low) - 1), to = Math.min(rank.n, charts.place(xs, high) + 1);
-    const sums = parts.map((_, at) => Float64Array.from(rank.perStep, (value, i) => value * parts.slice(0, at + 1).reduce((all, name) => all + (rank.metrics[name][i] || 0), 0)));
+    const sums = parts.map((_, at) => charts.column(rank.n, (i) => rank.perStep[i] * parts.slice(0, at + 1).reduce((all, name) => all + (rank.metrics[name][i] || 0), 0)));
     const all = [...sums, rank.perStep];
     const grid = buckets(xs, from, to, 400);
     const columns = all.map((ys) => grid.map(([begin, end]) => meanOf(ys, rank, begin, end)));
@@ -534,7 +533,8 @@
     if (!shown.length) return;
     const ends = shown.flatMap((group) => group.runs.map((run) => along(run.ranks[0])[run.ranks[0].n - 1]));
     const [low, high] = state.zoom ?? [0, Math.max(...ends)];
-    const width = (high - low) / Math.min(500, Math.max(20, box.clientWidth || 600));
+    const records = shown.flatMap((group) => group.runs.map((run) => spanOf(run.ranks[0])));
+    const width = Math.max((high - low) / Math.min(500, Math.max(20, box.clientWidth || 600)), ...records);
     const grid = Array.from({ length: Math.ceil((high - low) / width) }, (_, i) => low + (i + 0.5) * width);
     const lines = shown.map((group) => group.runs.map((run) => binned(run.ranks[0], low, width, grid.length)));
     const middleOf = (columns) => grid.map((_, i) => { const known = columns.map((one) => one[i]).filter((value) => value !== null); return known.length ? arithmetic.middle(known) : null; });
@@ -544,7 +544,7 @@
       const place_ = groups.indexOf(shown[at]);
       if (isBands && of_group.length > 1) {
         columns.push(edge(of_group, Math.max), edge(of_group, Math.min));
-        series.push({ stroke: "transparent" }, { stroke: "transparent" });
+        series.push({ stroke: "transparent", spanGaps: true }, { stroke: "transparent", spanGaps: true });
         bands.push({ series: [series.length - 1, series.length], fill: `${charts.colour(place_)}33` });
       }
       columns.push(middleOf(of_group));
@@ -562,6 +562,9 @@
       together.push(charts.chart(below, { height: 160, x: [low, high], y: charts.limits(Float64Array.from([1, ...ratios.flat().filter((value) => value !== null)]), state.outliers), yText: (value) => String(Number(value.toPrecision(4))), xText: state.x === "time" ? seconds : undefined, series: ratios.map((_, at) => ({ stroke: charts.colour(groups.indexOf(shown[at + 1])), spanGaps: true })) }, [grid, ...ratios]));
     }
   }
+
+  // How far a rank's records lie apart along the axis, on the average: a bin holds one of each run at least.
+  const spanOf = (rank) => along(rank)[rank.n - 1] / Math.max(1, rank.n);
 
   // The height of a rank's records in bins along the axis: total over total, as all numbers are made.
   function binned(rank, low, width, n) {
@@ -590,10 +593,15 @@
       item.dataset.value = value;
       return item;
     });
-    let list = $("cases");
-    if (!list) { list = element("ul", "", { id: "cases" }); $("lead").after(list); }
-    list.replaceChildren(...lines);
-    list.hidden = !lines.length;
+    let box = $("cases");
+    if (!box) {
+      box = element("details", "", { id: "cases" }, element("summary"), element("ul"));
+      box.open = lines.length <= 4;
+      $("lead").after(box);
+    }
+    box.querySelector("summary").textContent = say("cases", { n: lines.length });
+    box.querySelector("ul").replaceChildren(...lines);
+    box.hidden = !lines.length;
   }
 
   let asked = 0;

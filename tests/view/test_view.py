@@ -1,0 +1,187 @@
+"""The page of runs over time in a real Chromium: its numbers are the command's, and nothing of a log acts in it."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perflog.settings.config import settings
+from perflog.show.extractions import Extractions
+from perflog.view.page import view_page
+from perflog.view.records import read_records
+from tests.browser import (
+    LOOKS,
+    beyond,
+    complaints,
+    find,
+    findings_of_axe,
+    keys,
+    needs_browser,
+    opened,
+    tabbed_to,
+    waiting_of,
+)
+from tests.support import FIXTURES
+
+pytestmark = needs_browser
+#: Logs of many kinds: rates, step times, running means, clocks in whole seconds, bars, ranks, epochs, stalls.
+KINDS = (
+    "paddleclas", "ms_swift", "tqdm_loss", "keras", "detectron2", "megatron", "dali", "timm", "ultralytics",
+    "pytorch_examples", "mxnet", "graphcore", "mindspore", "deepspeed",
+)  # fmt: skip
+
+
+def written(tmp_path: Path, *logs: str, language: str = "en", **options: Any) -> Path:
+    page = tmp_path / "view.html"
+    page.write_bytes(view_page(read_records(logs, settings(options, logs), Extractions()), language))
+    return page
+
+
+def ready(browser: Any) -> None:
+    waiting_of(browser).until(lambda _: browser.execute_script("return document.body.dataset.ready") == "true")
+
+
+def chosen(browser: Any, given: dict[str, str]) -> None:
+    """Set the controls as a reader does, and wait for the page to follow."""
+    browser.execute_script(
+        "const form = document.getElementById('controls');"
+        "for (const [name, value] of Object.entries(arguments[0])) form.elements[name].value = value;"
+        "form.dispatchEvent(new Event('input'));",
+        given,
+    )
+    want = "|".join(given[name] for name in ("warmup", "steps", "last", "estimator"))
+    waiting_of(browser).until(lambda _: browser.execute_script("return document.body.dataset.settings") == want)
+
+
+def drawn(rng: random.Random) -> dict[str, str]:
+    """Settings that a reader may choose, all of which are right."""
+    unit = rng.choice(("", "", "records", "epochs", "s", "%"))
+    warmup = f"{rng.choice((0, 1, 2, 5, 10, 20, 33, 50))}{unit}" if rng.random() < 0.9 else "auto"
+    given = {"warmup": warmup, "steps": "", "last": ""}
+    if rng.random() < 0.3:
+        given["last"] = f"{rng.choice((1, 5, 20, 60))}{rng.choice(('', 'records'))}"
+    elif rng.random() < 0.4:
+        counted = "records" if unit == "records" else "" if warmup != "auto" else rng.choice(("", "records"))
+        given["steps"] = f"{rng.choice((1, 5, 20, 60))}{counted}"
+    return given | {"estimator": rng.choice(("total", "total", "mean", "median", "trimmed", "last"))}
+
+
+def test_the_page_s_number_is_the_command_s_for_a_hundred_settings(browser: Any, tmp_path: Path) -> None:
+    """A number of the page that the command does not give is one that it says not to have held against the log."""
+    folders = [str(FIXTURES / "parsers" / name) for name in KINDS if (FIXTURES / "parsers" / name).is_dir()]
+    opened(browser, written(tmp_path, *folders))
+    ready(browser)
+    rng = random.Random(29)
+    compared = unheld = 0
+    for _ in range(100):
+        given = drawn(rng)
+        chosen(browser, given)
+        seen = browser.execute_script(
+            "return [...document.querySelectorAll('.run')].map((one) => [one.dataset.value, one.dataset.held])"
+        )
+        options = {name: value or None for name, value in given.items()}
+        if given["last"]:
+            del options["warmup"]  # the last steps are taken whatever the warm-up
+        runs = read_records(folders, settings(options, folders), Extractions()).runs
+        by_log = {(run.log.name, run.parser, run.first_line): run for run, _ in runs}
+        shown = read_records(folders, settings({}, folders), Extractions()).runs if not compared else shown
+        for (run, _), (value, held) in zip(shown, seen, strict=True):
+            command = by_log[run.log.name, run.parser, run.first_line]
+            if command.value is None:
+                unheld += value != ""
+                assert value == "" or held == "false", (run.log.name, given, command.throughput.reason)
+            elif value:
+                compared += 1
+                assert math.isclose(float(value), command.value, rel_tol=1e-9), (run.log.name, given)
+            else:  # refused whatever the window, by what the log says at the command's own settings
+                assert run.value is None, (run.log.name, given, command.value)
+    assert compared > 2000
+    assert unheld < compared / 50
+
+
+@pytest.mark.parametrize(("width", "dark"), LOOKS)
+def test_axe_finds_nothing_and_nothing_is_beyond_the_window(
+    browser: Any, tmp_path: Path, width: int, dark: bool
+) -> None:
+    page = written(tmp_path, str(FIXTURES / "campaign" / "short"))
+    for look in ("strips", "overlay", "bands"):
+        opened(browser, f"{page.as_uri()}#look={look}", width, dark)
+        browser.refresh()
+        ready(browser)
+        assert findings_of_axe(browser) == []
+        assert beyond(browser, width) == 0
+        assert complaints(browser) == []
+
+
+def stalled(tmp_path: Path) -> Path:
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {k} step_time {5.0 if k == 71 else 0.1} s\n" for k in range(1, 101)))
+    return log
+
+
+def test_a_stall_says_its_line_and_its_cost_and_opens_its_lines(browser: Any, tmp_path: Path) -> None:
+    opened(browser, written(tmp_path, str(stalled(tmp_path))))
+    ready(browser)
+    cost = waiting_of(browser).until(lambda _: find(browser, ".costs button"))
+    assert cost.text == "line 71: 5 s, 50 × the median, 39 % of the window"  # 5 of 79 × 0.1 + 5 s
+    cost.click()
+    assert "71  step 71 step_time 5.0 s" in find(browser, "#record mark").text
+    assert "train.log, line 71" in find(browser, "#record-title").text
+
+
+def test_steps_are_selected_measured_and_shared_with_keys_alone(browser: Any, tmp_path: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    page = written(tmp_path, str(stalled(tmp_path)))
+    opened(browser, page)
+    ready(browser)
+    waiting_of(browser).until(lambda _: find(browser, ".chart canvas"))
+    tabbed_to(browser, ".chart")
+    keys(browser, "HOME")
+    browser.switch_to.active_element.send_keys(Keys.SHIFT + Keys.PAGE_DOWN * 3)
+    assert "--warmup 0 --steps 31" in find(browser, "#command").text
+    assert "step 31" in find(browser, ".under").text
+    tabbed = find(browser, "#measure")
+    tabbed.send_keys(Keys.ENTER)
+    waiting_of(browser).until(lambda _: browser.execute_script("return document.body.dataset.settings") == "0|31||total")
+    assert float(find(browser, ".run").get_attribute("data-value")) == pytest.approx(10.0)
+    address = find(browser, "#link").get_attribute("href")
+    browser.get("about:blank")
+    browser.get(address)
+    ready(browser)
+    assert "--warmup 0 --steps 31" in find(browser, "#command").text
+    assert float(find(browser, ".run").get_attribute("data-value")) == pytest.approx(10.0)
+
+
+def test_a_run_without_a_number_is_shown_with_its_reason(browser: Any, tmp_path: Path) -> None:
+    opened(browser, written(tmp_path, str(stalled(tmp_path)), warmup=500))
+    ready(browser)
+    assert find(browser, ".run").get_attribute("data-reason") == "the run ends after 100 steps, warm-up 500"
+    waiting_of(browser).until(lambda _: find(browser, ".chart canvas"))
+    chosen(browser, {"warmup": "80", "steps": "", "last": "", "estimator": "total"})
+    assert float(find(browser, ".run").get_attribute("data-value")) == pytest.approx(10.0)
+
+
+def test_texts_of_logs_never_act(browser: Any, tmp_path: Path) -> None:
+    evil = "<img src=x onerror=document.title='acted'>"
+    log = tmp_path / f"{evil.replace('/', '')}.log"
+    lines = [f"step {k} step_time {5.0 if k == 71 else 0.1} s </script><script>document.title='acted'</script> {evil}\n" for k in range(1, 101)]  # fmt: skip
+    log.write_text("".join(lines))
+    opened(browser, written(tmp_path, str(log)))
+    ready(browser)
+    waiting_of(browser).until(lambda _: find(browser, ".costs button")).click()
+    assert evil in find(browser, "#record mark").text
+    assert browser.title == "Runs over time"
+    assert browser.execute_script("return document.images.length") == 0
+    assert complaints(browser) == []
+
+
+def test_ten_to_the_five_steps_are_a_page_of_two_megabytes_at_most(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    log = tmp_path / "big.log"
+    log.write_text("".join(f"step {k} step_time {rng.gauss(0.25, 0.01):.5f} s\n" for k in range(1, 100_001)))
+    assert written(tmp_path, str(log)).stat().st_size < 2_000_000

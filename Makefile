@@ -103,7 +103,7 @@ fixtures: $(BIN)/perflog
 	$(BIN)/python -m fixtures.generate
 	$(BIN)/python -m fixtures.generate_parsers
 
-# Real programs trained anew, and what perflog reads of them judged by a clock of our own (docs/upstream.md): 12 GB from
+# Real programs trained anew, and what perflog reads of them judged by a clock of our own (tests/found/upstream.md): 12 GB from
 # PyPI and about two hours. PROGRAMS="hf_trainer keras_jax" runs these alone.
 upstream: $(VENV)/.dev
 	$(BIN)/python -m tests.upstream.run $(PROGRAMS)

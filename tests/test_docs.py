@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import importlib.util
 import os
 import re
 import shlex
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -111,14 +114,42 @@ def test_every_command_is_in_the_readme() -> None:
     assert {command for command in commands if f"perflog {command}" not in readme} == set()
 
 
-def test_shipped_lists_in_the_docs_are_complete() -> None:
-    text = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
-    for parser in load_catalog().parsers:
-        assert f"`{parser.name}`" in text, (
-            f"docs/formats.md: run `python -m tests.tools.make_formats > docs/formats.md` ({parser.name})"
-        )
-    for name in load_conventions():
-        assert f"`{name}`" in text
+def test_each_format_has_a_page_with_its_lines_what_they_give_and_its_traps() -> None:
+    pages = site_module("format_pages").pages()
+    parsers = load_catalog().parsers
+    assert pages.keys() == {f"formats/{parser.name}.md" for parser in parsers}
+    for parser in parsers:
+        text = re.sub(r"\\(.)", r"\1", pages[f"formats/{parser.name}.md"])
+        traps = (re.sub(r"\\(.)", r"\1", trap) for trap in parser.traps)
+        lines = [pattern.samples[0].line for pattern in parser.patterns if pattern.role == "step"][:5]
+        measured = [value.group for pattern in parser.patterns if pattern.role == "step" for value in pattern.values][
+            :3
+        ]
+        wanted = [f"# {parser.title}", f"`{parser.name}`", *traps, *(f"| `{group}` |" for group in measured)]
+        assert [one for one in wanted if one not in text] == [], parser.name
+        assert set(lines) <= set(pages[f"formats/{parser.name}.md"].splitlines()), parser.name
+
+
+def test_the_lists_of_formats_and_conventions_are_complete() -> None:
+    text = site_module("format_pages").index()
+    names = [f"[`{parser.name}`](formats/{parser.name}.md)" for parser in load_catalog().parsers]
+    assert [name for name in (*names, *(f"`{name}`" for name in load_conventions())) if name not in text] == []
+
+
+def test_what_is_known_of_a_formats_facts_is_of_a_format_that_is_there() -> None:
+    rows = list(csv.DictReader((ROOT / "docs/site/facts.csv").read_text(encoding="utf-8").splitlines()))
+    known = {parser.name for parser in load_catalog().parsers}
+    assert len(rows) > 150 and all(all(row.values()) for row in rows)
+    assert {name for row in rows for name in row["formats"].split(", ")} - known == set()
+
+
+def site_module(name: str) -> ModuleType:
+    """A module of docs/site, which is no package: mkdocs loads its hooks by their path."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"docs/site/{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_the_keys_of_the_format_language_are_described_as_they_are_declared() -> None:

@@ -1,4 +1,4 @@
-"""Pages of the documentation's site that are made from the code: the commands' help, the runners' page."""
+"""Pages of the documentation's site that are made from the code: the commands' help, the formats, the runners' page."""
 
 from __future__ import annotations
 
@@ -10,10 +10,18 @@ from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # mkdocs loads this file by its path
+import format_pages
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 #: Pages outside ``docs``, by their name on the site.
-OUTSIDE = {"write-a-runner.md": ROOT / "runners/README.md", "reporting-a-fault.md": ROOT / "SECURITY.md"}
+OUTSIDE = {
+    "write-a-runner.md": ROOT / "runners/README.md",
+    "reporting-a-fault.md": ROOT / "SECURITY.md",
+    **{f"found/{path.name}": path for path in sorted((ROOT / "tests/found").glob("*.md"))},
+}
 #: Sphinx's roles in docstrings, which mkdocstrings leaves as they are.
 _ROLE = re.compile(r":(?:class|func|data|meth|mod|attr):(?=`|<code>)")
 SCHEMAS = "perflog/show/schemas"
@@ -24,7 +32,8 @@ LOOK = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are no files of ``docs``."""
     pages = {name: path.read_text(encoding="utf-8") for name, path in OUTSIDE.items()}
-    for name, text in (pages | {"commands.md": commands(), "api.md": functions()}).items():
+    made = {"commands.md": commands(), "api.md": functions(), **format_pages.pages()}
+    for name, text in (pages | made).items():
         files.append(File.generated(config, name, content=text))
     for schema in sorted((ROOT / SCHEMAS).glob("*.json")):
         files.append(File.generated(config, f"schemas/{schema.name}", content=schema.read_text(encoding="utf-8")))
@@ -36,10 +45,14 @@ def on_page_content(html: str, **_: object) -> str:
     return _ROLE.sub("", html)
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """Let links to pages outside ``docs`` lead to them, and theirs back."""
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Let links to pages outside ``docs`` lead to them, and theirs back; list the formats on their page."""
+    if page.file.src_uri == "formats.md":
+        markdown += format_pages.index()
+    if page.file.src_uri.startswith("formats/"):
+        return markdown
     for name, path in OUTSIDE.items():
-        markdown = markdown.replace(f"](../{path.relative_to(ROOT)})", f"]({name})")
+        markdown = re.sub(rf"\]\(\.\./{re.escape(str(path.relative_to(ROOT)))}(?=[)#])", f"]({name}", markdown)
     markdown = markdown.replace(f"](../{SCHEMAS}/", "](schemas/").replace(f"](../{SCHEMAS})", "](json.md)")
     # "[rank0][INFO]" of a log's line is no reference
     return re.sub(r"\]\[(?=[A-Z]+\])", r"]\\[", markdown.replace("](../docs/", "](").replace("](docs/", "]("))

@@ -37,7 +37,7 @@ def parsers_show(
     format_: TextOrJson = None,
 ) -> None:
     """Print one parser as a page: its lines, what their numbers mean, and its traps."""
-    from perflog.formats.load import describe_parser, parser_document
+    from perflog.formats.page import describe_parser, parser_document
 
     (chosen,), folders = _with_files([name], parsers)
     parser = _catalog(folders)[chosen]

@@ -208,7 +208,7 @@ class PatternKeys(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     between, it is an evaluation's and is left out. Of *metadata*: `["amp_off"]`: its facts do not count where a line of
     one of these metadata patterns stands in the same start of the run, or in a later one: a level (`level : O1`) is
     printed whether or not its switch (`use_amp : False`) is on, and the switch decides ([what formats print with a
-    feature off](facts.md)).
+    feature off](formats.md)).
     """
     pauses: bool = False
     """Something else than training happens here (evaluation, saving): a clock's record with such a line inside is left

@@ -839,10 +839,10 @@ def test_no_text_of_a_report_breaks_the_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_page_of_the_documentation_is_true() -> None:
+def test_the_list_of_cells_that_was_found_is_true() -> None:
     if not CORPUS.is_dir():
         pytest.skip("the corpus of real logs (../shared/corpus) is not here")
-    page = ROOT / "docs/audit-paddle-perf.md"
+    page = ROOT / "tests/found/audit-paddle-perf.md"
     done = perflog("audit", ".", "-f", "markdown", cwd=CORPUS / "paddle-perf-2.5")
     assert done.returncode == 1 and done.stdout == page.read_text(encoding="utf-8")
 

@@ -84,7 +84,7 @@ def test_known_campaigns_bring_the_coverage_back() -> None:
 
 
 def test_the_page_has_the_tables_of_this_tool() -> None:
-    text = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+    text = (ROOT / SIMULATION.page).read_text(encoding="utf-8")
     between = text.partition(SIMULATION.start)[2].partition(SIMULATION.end)[0]
     for title in (
         "### Runs until decided",

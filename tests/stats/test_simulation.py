@@ -1,4 +1,4 @@
-"""A small share of ``tests.tools.simulate_compare``: the figures of docs/methods.md stay what they are."""
+"""A small share of ``tests.tools.simulate_compare``: the figures of tests/found/compare.md stay what they are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_intervals_hold_the_true_ratio(noise: str, n: int, level: float) -> None
 
 
 def test_the_page_has_the_tables_of_the_simulation() -> None:
-    text = (ROOT / "docs/methods.md").read_text(encoding="utf-8")
+    text = (ROOT / SIMULATION.page).read_text(encoding="utf-8")
     tables = text.partition(SIMULATION.start)[2].partition(SIMULATION.end)[0]
     for heading in ("False alarms", "Coverage", "Warm-up", "Notes"):
         assert f"### {heading}" in tables

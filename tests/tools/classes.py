@@ -11,7 +11,7 @@ from tests.inference.classes import CLASSES
 from tests.support import ROOT, catalog, options
 from tests.tools.pages import table, write_between
 
-PAGE = ROOT / "docs" / "any-log.md"
+PAGE = ROOT / "tests" / "found" / "classes.md"
 START = "<!-- below: python -m tests.tools.classes --write -->"
 END = "<!-- above: python -m tests.tools.classes -->"
 #: A line and a reason are shown up to so many letters.
@@ -53,7 +53,7 @@ def _code(text: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.tools.classes", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the table into docs/any-log.md")
+    parser.add_argument("--write", action="store_true", help="write the table into tests/found/classes.md")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         text = classes_table(Path(folder))

@@ -6,7 +6,7 @@ vulnerabilities. Where the index does not tell of vulnerabilities, a line says h
 the ages are what remains; where it cannot be reached, one line says so. Status 1: a version is vulnerable, or was
 withdrawn; 3: some could not be looked up.
 
-``--pins docs/security.md`` writes the ages of what pyproject.toml asks for into that page instead.
+``--pins tests/found/dependencies.md`` writes the ages of what pyproject.toml asks for into that page instead.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.tools.pages import write_between
 INDEX = "https://pypi.org/pypi/{}/json"
 EXTRAS = ("postgresql", "lz4", "dev")
 PLACE = ROOT / "build" / "audit"
-START = "<!-- below: python -m tests.tools.dependencies --pins docs/security.md -->"
+START = "<!-- below: python -m tests.tools.dependencies --pins tests/found/dependencies.md -->"
 END = "<!-- above: python -m tests.tools.dependencies -->"
 #: Extras that name others' packages for developers alone.
 FOR_DEVELOPERS = ("dev", "docs")

@@ -1,7 +1,7 @@
 """The same simulated tables and histories judged by perflog and by the rules of other tools: how often each is right.
 
 ``python -m tests.tools.others`` prints Markdown (fixed seed; some four minutes on one core). ``--scale 0.1`` takes a
-tenth of the tables, ``--write docs/compare.md`` puts the text between its two markers on that page.
+tenth of the tables, ``--write tests/found/others.md`` puts the text between its two markers on that page.
 
 The rules, each with its tool's default settings:
 
@@ -290,7 +290,7 @@ def histories_part(random: Generator, scale: float) -> str:
 
 
 PARTS: dict[str, Part] = {"tables": tables_part, "histories": histories_part}
-SIMULATION = Simulation("tests.tools.others", 20261127, PARTS, page="docs/compare.md")
+SIMULATION = Simulation("tests.tools.others", 20261127, PARTS, page="tests/found/others.md")
 
 if __name__ == "__main__":
     SIMULATION.main(__doc__)

@@ -1,4 +1,4 @@
-"""What a simulation or a look at the package index found, as Markdown, written into a page of the documentation."""
+"""What a simulation or a look at the package index found, as Markdown, written into a page of ``tests/found``."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class Simulation:
         module: its name, which has this simulation as ``SIMULATION``.
         parts: by name. Each has its own stream of random numbers, so changing one leaves the numbers of the others.
         intro: what stands before all parts, by the share of the repetitions.
-        page: where the text stands.
+        page: where the text stands, a file of ``tests/found``.
     """
 
     module: str
     seed: int
     parts: Mapping[str, Part]
+    page: str
     intro: Callable[[float], str] = lambda _: ""
-    page: str = "docs/methods.md"
 
     @property
     def start(self) -> str:

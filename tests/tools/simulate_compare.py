@@ -1,7 +1,7 @@
 """What the statistics of ``perflog.stats`` do on data whose truth is known.
 
 ``python -m tests.tools.simulate_compare`` prints Markdown tables (about a minute, one core, fixed seed);
-``--write docs/methods.md`` puts them under the last heading of that page. ``--scale 0.1`` takes a tenth of the
+``--write tests/found/compare.md`` puts them under the last heading of that page. ``--scale 0.1`` takes a tenth of the
 repetitions.
 """
 
@@ -401,7 +401,12 @@ def _falls(random: Generator, repeats: int) -> str:
 
 
 _PARTS = (_false_alarm_part, _coverage_part, _warmup_part, _notes_part, histories_part)
-SIMULATION = Simulation("tests.tools.simulate_compare", 20260401, {str(n): part for n, part in enumerate(_PARTS)})
+SIMULATION = Simulation(
+    "tests.tools.simulate_compare",
+    20260401,
+    {str(n): part for n, part in enumerate(_PARTS)},
+    "tests/found/compare.md",
+)
 
 if __name__ == "__main__":
     SIMULATION.main(__doc__)

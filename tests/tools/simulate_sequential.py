@@ -2,7 +2,7 @@
 
 ``python -m tests.tools.simulate_sequential`` lets measurements of known truth run round by round through the functions
 that ``perflog run --against`` and ``perflog compare --history`` use, and prints Markdown (fixed seed; some minutes on
-one core). ``--scale 0.1`` takes a tenth of them, ``--write docs/methods.md`` puts the text between its two markers
+one core). ``--scale 0.1`` takes a tenth of them, ``--write tests/found/sequential.md`` puts the text between its two markers
 on that page.
 """
 
@@ -377,6 +377,7 @@ SIMULATION = Simulation(
     "tests.tools.simulate_sequential",
     20261122,
     {"identical": identical_part, "cost": cost_part, "methods": methods_part, "campaigns": campaigns_part},
+    "tests/found/sequential.md",
 )
 
 if __name__ == "__main__":

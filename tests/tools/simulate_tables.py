@@ -2,7 +2,7 @@
 
 ``python -m tests.tools.simulate_tables`` judges tables of identical and of changed versions through ``compare``'s own
 functions and prints Markdown (fixed seed; a few minutes on one core). ``--scale 0.1`` takes a tenth of the tables,
-``--write docs/methods.md`` puts the text between its two markers on that page.
+``--write tests/found/tables.md`` puts the text between its two markers on that page.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def intro(scale: float) -> str:
     return f"### Tables of identical versions\n\n{words}\n\n"
 
 
-SIMULATION = Simulation("tests.tools.simulate_tables", 20261121, PARTS, intro)
+SIMULATION = Simulation("tests.tools.simulate_tables", 20261121, PARTS, "tests/found/tables.md", intro)
 
 if __name__ == "__main__":
     SIMULATION.main(__doc__)

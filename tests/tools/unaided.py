@@ -165,7 +165,7 @@ def all_judged(names: Set[str] = frozenset()) -> list[Judged]:
 
 
 #: Where the table stands in a page, and the verdicts in their order.
-START = "<!-- below: python -m tests.tools.unaided --write docs/without-formats.md -->"
+START = "<!-- below: python -m tests.tools.unaided --write tests/found/unaided.md -->"
 END = "<!-- above: python -m tests.tools.unaided -->"
 COUNTED = ("right", "other unit", "marked", "refused", "wrong")
 

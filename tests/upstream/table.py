@@ -1,4 +1,4 @@
-"""Write docs/upstream.md: each program, its version, what the clock measured, and what perflog read.
+"""Write tests/found/upstream.md: each program, its version, what the clock measured, and what perflog read.
 
 python -m tests.upstream.table
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.upstream.judge import Expected, Judgement, expectations, judge, read_record
 from tests.upstream.run import programs, read_environment
 
-PAGE = Path(__file__).parents[2] / "docs" / "upstream.md"
+PAGE = Path(__file__).parents[1] / "found" / "upstream.md"
 HEAD = """# Upstream as the judge
 
 Real programs of today, as the package index has them, and example scripts as their repositories have them, train something

@@ -45,7 +45,7 @@ from perflog.stats.verdict import MARGIN
 #: The sides, and the folders of their logs.
 SIDES = ("old", "new")
 #: Runs a side after which a case stays undecided: a change of 5 % is found by then at a spread of 2 %, one of 10 % at
-#: 5 % (docs/methods.md, What it costs).
+#: 5 % (tests/found/sequential.md, What it costs).
 MAX_RUNS = 30
 #: The chance that all verdicts are right, unless another one is asked for.
 LEVEL = 0.95

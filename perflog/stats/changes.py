@@ -35,9 +35,9 @@ SEGMENT = 3
 #: The autocorrelations that are allowed for.
 RHOS: Final = np.arange(0.0, 0.95, 0.1)
 #: The weights of the autocorrelations under one level, and what each costs two levels (of twice the logarithm). Weights
-#: and threshold were chosen by simulation (tests/found/compare.md, Histories): of those with which at most 5 % of steady
-#: histories show a change in a year at every ρ up to 0.6, these find most falls of 2.5 standard deviations at ρ = 0
-#: that are not at the price of larger ones at ρ = 0.6.
+#: and threshold were chosen by simulation (tests/found/compare.md, Histories): of those with which at most 5 % of
+#: steady histories show a change in a year at every ρ up to 0.6, these find most falls of 2.5 standard deviations at
+#: ρ = 0 that are not at the price of larger ones at ρ = 0.6.
 _WEIGHTS: Final = np.array([1, 0.1, 0.1, 0.1, 0.1, 0.3, 1, 0.3, 0.3, 0.3]) / 3.6
 _COST: Final = 4.0 * RHOS[:, None]
 #: The likelihood ratio (twice its logarithm) above which a border is kept; by how much more it must be in a history

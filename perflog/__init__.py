@@ -5,8 +5,8 @@
 >>> result.cases  # a polars frame, one row per case  # doctest: +SKIP
 >>> perflog.compare("logs-2.4/", "logs-2.5/", warmup=100).rows  # doctest: +SKIP
 
-Every use case is a function; ``help(perflog.api)`` describes them all. Three of them have the name of the package that
-they stand for (``audit``, ``compare`` and ``history``): these packages can be called.
+Every use case is a function; ``help(perflog.api)`` describes them all. Four of them have the name of the package that
+they stand for (``audit``, ``compare``, ``history`` and ``view``): these packages can be called.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Regressions,
         Report,
         Table,
+        View,
         audit,
         compare,
         explain,
@@ -45,10 +46,12 @@ if TYPE_CHECKING:
         plan,
         plot,
         readme,
+        records,
         regressions,
         report,
         save,
         table,
+        view,
     )
 
 __all__ = [
@@ -64,6 +67,7 @@ __all__ = [
     "Regressions",
     "Report",
     "Table",
+    "View",
     "__version__",
     "audit",
     "compare",
@@ -79,13 +83,15 @@ __all__ = [
     "plan",
     "plot",
     "readme",
+    "records",
     "regressions",
     "report",
     "save",
     "table",
+    "view",
 ]
 #: Functions that have the name of a package.
-_PACKAGES = frozenset({"audit", "compare", "history"})
+_PACKAGES = frozenset({"audit", "compare", "history", "view"})
 
 
 class _CallablePackage(ModuleType):

@@ -93,7 +93,7 @@ def test_modules_of_a_package_are_reached_through_it() -> None:
 def test_importing_perflog_is_cheap() -> None:
     program = "import perflog, sys; print(sorted({'polars', 'numpy', 'matplotlib', 'typer', 'scipy'} & set(sys.modules)), dir(perflog)[-1])"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("[] table\n", "")
+    assert (done.stdout, done.stderr) == ("[] view\n", "")
 
 
 def test_every_name_is_there_and_described() -> None:

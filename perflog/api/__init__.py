@@ -36,11 +36,12 @@ from perflog.api.comparing import Comparison, Noise, compare, noise, plan
 from perflog.api.logs import Explanations, Extracted, explain, extract, extract_on, extract_share, merge
 from perflog.api.options import ExtractionOptions
 from perflog.api.reports import Picture, Readme, Report, Table, plot, readme, report, table
+from perflog.api.viewing import View, records, view
 from perflog.show.document import json_schema
 
 __all__ = [
     "Audit", "Comparison", "Explanations", "Extracted", "ExtractionOptions", "History", "Measurement", "Noise",
-    "Picture", "Readme", "Regressions", "Report", "Table", "audit", "compare", "explain", "extract", "extract_on",
-    "extract_share", "history", "json_schema", "measure", "merge", "noise", "plan", "plot", "readme", "regressions",
-    "report", "save", "table",
+    "Picture", "Readme", "Regressions", "Report", "Table", "View", "audit", "compare", "explain", "extract",
+    "extract_on", "extract_share", "history", "json_schema", "measure", "merge", "noise", "plan", "plot", "readme",
+    "records", "regressions", "report", "save", "table", "view",
 ]  # fmt: skip

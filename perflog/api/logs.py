@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -39,12 +40,30 @@ class Extracted(Result):
         runs: a frame, one row per run, with the file and lines of its number.
         skipped: a frame, one row per file that is no training log, with the reason.
         extraction: the objects behind the frames (:class:`perflog.extraction.Extraction`).
+        read_again: gives the records; None where no logs are at hand.
     """
 
     cases: pl.DataFrame
     runs: pl.DataFrame
     skipped: pl.DataFrame
     extraction: Extraction
+    read_again: Callable[[], pl.DataFrame] | None = None
+
+    @property
+    @in_python_terms
+    def records(self) -> pl.DataFrame:
+        """The measurements behind every number, one a row (:func:`perflog.records`): the logs are read again for them.
+
+        Raises:
+            perflog.errors.UsageError: where the numbers come from parts, or from a cluster, and no logs are at hand.
+        """
+        from perflog.errors import UsageError
+
+        if self.read_again is None:
+            raise UsageError(
+                "these numbers come from parts, and records from logs: perflog.records(logs) reads them"
+            )
+        return self.read_again()
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -196,7 +215,10 @@ def extract(paths: Paths, cache: bool | None = None, **options: Unpack[Extractio
         perflog.errors.UsageError: for an option or a path that is not right, and for a cache that others may write to.
     """
     logs = path_list(paths)
-    return extracted(extractions_of(cache).of(logs, settings_of(options, logs)))
+    from perflog.api.viewing import records
+
+    of_logs = extracted(extractions_of(cache).of(logs, settings_of(options, logs)))
+    return of_logs if of_logs.extraction.parts else replace(of_logs, read_again=partial(records, logs, **options))
 
 
 def extracted(extraction: Extraction) -> Extracted:

@@ -17,7 +17,8 @@ _SERVE = "Show the page in a browser on this machine and follow the logs as they
 Serve = Annotated[bool, typer.Option("--serve", help=_SERVE)]
 _PORT = "With --serve: the port. [default: any that is free]"
 Port = Annotated[int, typer.Option("--port", help=_PORT, min=0, max=65535, show_default=False)]
-_FORMAT = "csv, jsonl or parquet; also by the ending of --output. [default: csv]"
+_FORMAT = "csv, jsonl, parquet, or tensorboard (a folder of event files); also by --output's ending. [default: csv]"
+_TENSORBOARD = "tensorboard"
 RecordsFormat = Annotated[str | None, typer.Option("--format", "-f", help=_FORMAT, show_default=False)]
 
 
@@ -61,6 +62,7 @@ def view(
     epilog=examples(
         "perflog records logs/ -o records.parquet",
         "perflog records train.log --format csv",
+        "perflog records logs/ --format tensorboard -o runs/",
         more=EXIT_STATUS,
     )
 )
@@ -71,13 +73,22 @@ def records(
 ) -> None:  # fmt: skip
     """Give the measurements behind every number as data: a row a printed line, with its step, time and rate."""
     from perflog.show.options import format_for
-    from perflog.view.records import RECORD_FORMATS, encoded_records, read_records
+    from perflog.view.records import RECORD_FORMATS, encoded_records, frame_of, read_records
 
-    form = format_for(output, format_, RECORD_FORMATS, "csv")
-    if form == "parquet" and output is None:
-        raise typer.BadParameter("parquet is not text: name a file with --output FILE", param_hint="--format")
+    form = format_for(output, format_, (*RECORD_FORMATS, _TENSORBOARD), "csv")
+    if form in ("parquet", _TENSORBOARD) and output is None:
+        what = "a folder" if form == _TENSORBOARD else "a file"
+        raise typer.BadParameter(f"{form} is not text: name {what} with --output", param_hint="--format")
     chosen, wanted = settings(given, logs), pairs(where or [], "where")
     read = extractions(quiet)
     seen = read_records(logs, chosen, read, wanted)
-    emit(encoded_records(seen, form), output, quiet)
+    if form == _TENSORBOARD and output is not None:
+        from perflog.files import write_atomically
+        from perflog.show.exchange import records_to_tensorboard
+
+        for name, content in records_to_tensorboard(frame_of(seen)).items():
+            write_atomically(output / name, content, parents=True)
+        say_written(output, quiet)
+    else:
+        emit(encoded_records(seen, form), output, quiet)
     end_where_unread(read, quiet)

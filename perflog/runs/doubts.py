@@ -115,13 +115,24 @@ def too_coarse(pattern: Pattern, segment: Segment, taken: Taken) -> str:
         return ""
     bars, stretches = _bars_and_stretches(pattern, segment, taken)
     share = clock_share(1.0, taken.estimate.time, bars, stretches)
-    if share <= MOST_OF_A_SECOND:
-        return ""
-    if not all(np.array_equal(rows[3], np.rint(rows[3])) for rows in segment.store.blocks()):
+    if share <= MOST_OF_A_SECOND or whole_seconds(pattern, segment) is None:
         return ""
     pieces = f" in {bars} bars" if bars > 1 else f" in {stretches} pieces" if stretches > 1 else ""
     time = f"{taken.estimate.time:g} s{pieces}"
     return f"the clock is printed in whole seconds, and {time} are measured: they may be {share:.0%} off"
+
+
+def whole_seconds(pattern: Pattern, segment: Segment) -> tuple[bool, int] | None:
+    """Of a clock in whole seconds (whether it begins anew with each epoch, in how many pieces more it is at most); None
+    for any other.
+    """
+    if segment.basis is None or not segment.basis.value.is_clock:
+        return None
+    if not all(np.array_equal(rows[3], np.rint(rows[3])) for rows in segment.store.blocks()):
+        return None
+    tally = segment.tally
+    by_epoch = pattern.restarts or segment.basis.value.since == "epoch"
+    return by_epoch, tally.paused + max(0, tally.unusable + tally.unknown - tally.leading)
 
 
 def clock_set(segment: Segment, taken: Taken) -> str:

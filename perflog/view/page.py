@@ -153,6 +153,7 @@ def _rank(records: RankRecords) -> dict[str, Any]:
         "factor": records.factor, "unit": records.unit, "refused": records.refused, "seconds": records.seconds,
         "origin": records.origin, "end": records.end, "leading": records.leading, "keyless": records.keyless,
         "interval": records.interval, "digits": records.digits, "none": records.none_at_all,
+        "wholeSeconds": records.whole_seconds,
         "impossible": records.reason,
     }  # fmt: skip
 

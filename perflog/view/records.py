@@ -28,6 +28,7 @@ from perflog.logs.find import find_logs
 from perflog.measurements.rows import FIELDS
 from perflog.measurements.segment import Segment
 from perflog.measurements.window import PLACES, digits_of, places_of, why_none_at_all
+from perflog.runs.doubts import whole_seconds
 from perflog.runs.factor import factor_of, seconds_scale
 from perflog.runs.run import Run
 from perflog.runs.sight import Sight
@@ -63,6 +64,8 @@ class RankRecords(Struct):
         interval: the usual number of steps between two lines.
         digits: how finely times are printed: clock, mean, whether per epoch, origin (``measurements.estimate.Digits``).
         none_at_all: why no window gives a number; empty where one may.
+        whole_seconds: of a clock in whole seconds whether it begins anew with each epoch, and in how many pieces more
+            it is at most; None for any other.
     """
 
     rank: int
@@ -82,6 +85,7 @@ class RankRecords(Struct):
     interval: float
     digits: tuple[float, float, bool, float]
     none_at_all: str
+    whole_seconds: tuple[bool, int] | None
 
     @property
     def columns(self) -> dict[str, Floats]:
@@ -169,6 +173,7 @@ def _of_rank(its: RunMeasurements, rank: int, segment: Segment, window: Window) 
         codes.tobytes(), reason, factor.value, factor.unit, factor.reason, scale, segment.count.origin,
         segment.count.end, segment.tally.leading, segment.count.keyless, segment.count.interval,
         (digits.clock, digits.mean, digits.per_epoch, digits.origin), segment.refused or why_none_at_all(segment),
+        whole_seconds(pattern, segment),
     )  # fmt: skip
 
 

@@ -227,6 +227,19 @@ const arithmetic = (() => {
     return { value: sum(kept) / kept.length, used: kept.length };
   }
 
+  // Why a clock in whole seconds is too coarse for what the window holds (runs/doubts.py); empty where it is not.
+  function whyTooCoarse(rank, mask) {
+    if (!rank.wholeSeconds) return "";
+    const { time, epoch } = rank.columns;
+    const [byEpoch, more] = rank.wholeSeconds;
+    const seconds = sum(time, mask), first = mask.indexOf(1), last = mask.lastIndexOf(1);
+    const bars = byEpoch ? epoch[last] - epoch[first] + 1 : 1;
+    const share = (bars + 2 * Math.sqrt(more / 6)) / seconds;
+    if (share <= 0.03) return "";
+    const pieces = bars > 1 ? ` in ${bars} bars` : more ? ` in ${bars + more} pieces` : "";
+    return `the clock is printed in whole seconds, and ${general(seconds)} s${pieces} are measured: they may be ${Math.round(100 * share)}% off`;
+  }
+
   // The number of one rank: {value, unit, used, mask} or {reason}.
   function ofRank(rank, settings) {
     if (rank.refused) return { reason: rank.refused };
@@ -234,6 +247,8 @@ const arithmetic = (() => {
     if (window.reason) return window;
     const found = estimate(rank, window.mask, settings.estimator);
     if (found.reason) return { reason: found.reason, mask: window.mask };
+    const coarse = whyTooCoarse(rank, window.mask);
+    if (coarse) return { reason: coarse, mask: window.mask };
     const value = found.value * rank.factor;
     if (!(value >= SLOWEST && value <= FASTEST)) return { reason: "no training has such a speed: the numbers on the lines are damaged", mask: window.mask };
     return { value, unit: rank.unit, used: found.used, mask: window.mask };

@@ -611,7 +611,7 @@
     for (const run of data.runs) run.held = undefined;
     if (!isCommands()) await Promise.all(data.runs.map(unpack));
     if (turn !== asked) return;
-    for (const made of sections.values()) { made.stale = true; made.outliers = undefined; sayNumber(made); }
+    for (const made of sections.values()) { made.stale = true; sayNumber(made); }
     sayCases();
     toAddress();
     saySelected();

@@ -65,7 +65,7 @@ def test_every_command_stands_in_a_group_and_has_an_example() -> None:
 def test_the_groups_come_in_the_order_of_use() -> None:
     text = perflog("--help", env={"COLUMNS": "100"}).stdout
     groups = re.findall(r"^(\w[\w ]*):$", text, flags=re.MULTILINE)
-    assert groups == ["Options", "Read", "Publish", "Compare", "Keep", "Run", "Set up"]
+    assert groups == ["Options", "Read", "Look", "Publish", "Compare", "Keep", "Run", "Set up"]
     assert text.index("extract") < text.index("table ") < text.index("compare ") < text.index("save ")
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -71,7 +72,7 @@ def grouped(*cases: Case, width: int | None = None) -> list[TextTable]:
     return case_tables(Extraction(list(cases), [], Options()), Shown(), width)
 
 
-def of_model(model: str, devices: Sequence[int], **key: object) -> list[Case]:
+def of_model(model: str, devices: Sequence[int], **key: Any) -> list[Case]:
     return [case(100.0 * count, model=model, devices=count, **key) for count in devices]
 
 

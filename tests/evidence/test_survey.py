@@ -73,6 +73,7 @@ def test_slow_records_are_of_the_window_in_whatever_blocks_they_came() -> None:
 def test_a_bar_on_one_line_is_judged_by_the_window_alone() -> None:
     """Two slow first steps on the bar's line are warm-up: what the window holds of that line begins behind them."""
     made = segment_of(pattern("step ips"), rows("step ips", (1, 0.1), (2, 0.1), *((k, 4) for k in range(3, 43))))
+    assert made.store.whole is not None
     made.store.whole[5] = 1  # all states of a bar that is drawn with carriage returns
     window = taken(1, 1)._replace(first_step=2, last_step=42)
     assert survey(made, window, np.array([1])).heaviest == Heaviest(line=1, covers=1, time=0.25, work=1)

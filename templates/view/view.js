@@ -169,6 +169,7 @@
 
   async function draw(made) {
     const { run } = made;
+    if (!made.found) return; // its number comes first
     made.stale = false;
     if (!run.ranks.length) return;
     await unpack(run);

@@ -229,11 +229,12 @@ def extracted(extraction: Extraction) -> Extracted:
 
 
 @in_python_terms
-def explain(paths: Paths, **options: Unpack[ExtractionOptions]) -> Explanations:
-    """Say what was read from each log, what was not understood, and why other parsers were rejected.
+def explain(paths: Paths, *, why_not: str = "", **options: Unpack[ExtractionOptions]) -> Explanations:
+    """Say what was read from each log, on which lines and by which parser, or what a log lacks.
 
     Args:
         paths: files and folders.
+        why_not: a parser of which the text says too why it was rejected, or ``all``.
         options: the options of extraction (see :mod:`perflog.api`).
 
     Returns:
@@ -245,7 +246,7 @@ def explain(paths: Paths, **options: Unpack[ExtractionOptions]) -> Explanations:
     from perflog.show.explain import explain_logs
 
     logs = path_list(paths)
-    return Explanations(tuple(explain_logs(logs, settings_of(options, logs))))
+    return Explanations(tuple(explain_logs(logs, settings_of(options, logs), why_not)))
 
 
 # ----------------------------------------------------------------------------------------------------

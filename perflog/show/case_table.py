@@ -75,7 +75,13 @@ def case_table(extraction: Extraction, shown: Shown = Shown()) -> TextTable:
     Raises:
         UsageError: for a column that no case has.
     """
-    marks, numbered = _footnotes(extraction.cases, shown.notes)
+    marks, numbered, more = _footnotes(extraction.cases, shown.notes)
+    table = _of_all(extraction, shown, marks)
+    return replace(table, footnotes=[*numbered, *([remarks(more)] if more else []), *_said_of_all(extraction, shown)])
+
+
+def _of_all(extraction: Extraction, shown: Shown, marks: list[str]) -> TextTable:
+    """One table of all cases with the marks of their notes, which stand below it."""
     columns = _Columns(extraction.cases, marks, shown.wide)
     heading = ""
     if shown.columns:
@@ -88,14 +94,16 @@ def case_table(extraction: Extraction, shown: Shown = Shown()) -> TextTable:
         table = columns.table(columns.wide())
     else:
         table = columns.compact()
-    return _with_below(table, extraction, shown, numbered)
+    return replace(table, caption=_made(extraction, shown, table.titles))
 
 
 def case_tables(extraction: Extraction, shown: Shown = Shown(), width: int | None = None) -> list[TextTable]:
     """The cases as people read them: a table for each model and unit, what is constant above it.
 
     Devices or versions stand across where that takes fewer lines and there is room; what is said of all cases stands
-    below the last table. Models with few cases stand together. Where columns are chosen, all cases are one table.
+    below the last table: in one paragraph how the numbers were made, how many cases have smaller remarks, and which
+    models may be one, and then the notes that the tables need. Models with few cases stand together. Where columns are
+    chosen, all cases are one table.
 
     Args:
         width: how wide the terminal is; None: as wide as the tables are.
@@ -104,22 +112,26 @@ def case_tables(extraction: Extraction, shown: Shown = Shown(), width: int | Non
         UsageError: for a column that no case has.
     """
     parts = [] if shown.columns or shown.wide else _parts(extraction.cases)
-    if not parts:
-        return [case_table(extraction, shown)]
-    marks, numbered = _footnotes(extraction.cases, shown.notes)
-    of_case = dict(zip(map(id, extraction.cases), marks, strict=True))
-    tables = [_of_part(_Columns(part, [of_case[id(case)] for case in part], False), width) for part in parts]
-    offered = [] if shown.notes is False else _one_model(extraction.cases)
-    return [*tables[:-1], _with_below(tables[-1], extraction, shown, [*numbered, *offered])]
+    marks, numbered, more = _footnotes(extraction.cases, shown.notes)
+    if parts:
+        of_case = dict(zip(map(id, extraction.cases), marks, strict=True))
+        tables = [_of_part(_Columns(part, [of_case[id(case)] for case in part], False), width) for part in parts]
+    else:
+        tables = [_of_all(extraction, shown, marks)]
+    rows = sum(len(table.rows) for table in tables)
+    said = [
+        _made(extraction, shown, [title for table in tables for title in table.titles]),
+        remarks(more, "row" if rows == len(extraction.cases) else "case") if more else "",
+        "" if shown.notes is False or not parts else _one_model(extraction.cases),
+    ]
+    last = replace(tables[-1], caption=_sentences(said), footnotes=[*numbered, *_said_of_all(extraction, shown)])
+    return [*tables[:-1], last]
 
 
-def _one_model(cases: Sequence[Case]) -> list[str]:
+def _one_model(cases: Sequence[Case]) -> str:
     """The lines that take models of nearly one name for one, offered once: the user knows whether they are."""
-    names = names_of_one(cases)
-    if not names:
-        return []
-    pairs = ", ".join(f"{_toml(name)} = {_toml(other)}" for name, other in names.items())
-    return [f"if these are one model, perflog.toml says so: `aliases = {{ {pairs} }}`"]
+    pairs = [f"`{_toml(name)} = {_toml(other)}`" for name, other in names_of_one(cases).items()]
+    return f"If these are one model, perflog.toml says so below [aliases]: {', '.join(pairs)}" if pairs else ""
 
 
 def _toml(text: str) -> str:
@@ -129,14 +141,20 @@ def _toml(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
+def _sentences(texts: Iterable[str]) -> str:
+    """Texts as a paragraph; the last may end with what is to be copied, and gets no full stop."""
+    *before, last = [text for text in texts if text]
+    return " ".join([*(f"{text.removesuffix('.')}." for text in before), last])
+
+
 def _parts(cases: Sequence[Case]) -> list[list[Case]]:
-    """The cases by model and unit; those of models with few cases together, last."""
-    parts = [list(section.cases) for section in sections(cases)]
+    """The cases by model and unit, those of models with few cases together and last; each in the order of all."""
+    parts = [section.cases for section in sections(cases)]
     few = [part for part in parts if len(part) < _FEW]
-    if len(few) < 2:
-        return parts
-    together = {id(case) for part in few for case in part}
-    return [part for part in parts if part not in few] + [[case for case in cases if id(case) in together]]
+    if len(few) > 1:
+        parts = [part for part in parts if len(part) >= _FEW] + [tuple(case for part in few for case in part)]
+    place = {id(case): number for number, case in enumerate(cases)}
+    return [sorted(part, key=lambda case: place[id(case)]) for part in parts]
 
 
 def _of_part(columns: _Columns, width: int | None) -> TextTable:
@@ -145,11 +163,14 @@ def _of_part(columns: _Columns, width: int | None) -> TextTable:
     return next(across, None) or columns.compact()
 
 
-def _with_below(table: TextTable, extraction: Extraction, shown: Shown, numbered: list[str]) -> TextTable:
-    """A table with what is said of all cases: how the numbers were made, the notes."""
-    titles = set() if shown.wide else set(table.titles)
-    how = f"{caption(extraction)} {_of_intervals(extraction.cases, titles)}".strip()
-    return replace(table, caption=how, footnotes=[*numbered, *(extraction.notes if shown.notes else [])])
+def _made(extraction: Extraction, shown: Shown, titles: Sequence[str]) -> str:
+    """How the numbers of a table with these columns were made."""
+    return f"{caption(extraction)} {_of_intervals(extraction.cases, () if shown.wide else titles)}".strip()
+
+
+def _said_of_all(extraction: Extraction, shown: Shown) -> list[str]:
+    """The notes that hold of all cases, where they are asked for."""
+    return extraction.notes if shown.notes else []
 
 
 class _Columns:
@@ -249,13 +270,15 @@ class _Columns:
         instead = [name for name in _INSTEAD if any(name in has and has[name].value is not None for has in without)]
         gone = set() if any(case.base not in (None, case) for case in self.cases) else {"speedup", "efficiency"}
         if len(self.cases) > 1 and {str(case.key.get("nodes", 1)) for case in self.cases} == {"1"}:
-            gone |= {"nodes"} & {*self.keys} if _told_apart(self.cases, [*{*self.keys} - {"nodes"}]) else set()
+            others = [key for key in self.keys if key != "nodes"]
+            gone |= {"nodes"} if _distinct(self.cases, others) == _distinct(self.cases, self.keys) else set()
         columns = [column for column in self.wide(instead[:1]) if column.name not in gone]
-        if (
-            len({spelling(str(case.key.get("model", ""))) for case in self.cases}) == 1
-        ):  # one model, however it is spelt
+        if len({spelling(str(case.key.get("model", ""))) for case in self.cases}) == 1:  # however it is spelt
             names = "/".join(dict.fromkeys(str(case.key.get("model", "")) for case in self.cases))
             columns = [replace(c, cells=[names] * len(c.cells)) if c.name == "model" else c for c in columns]
+        units = {case.throughput.unit for case in self.cases if case.throughput.unit}
+        if len(units) == 1:  # a case that has no value has no unit of its own
+            columns = [replace(c, cells=[*units] * len(c.cells)) if c.name == "unit" else c for c in columns]
         return [column for column in columns if column.name == "throughput" or any(column.cells)]
 
     def table(self, columns: Sequence[_Column], heading: str = "") -> TextTable:
@@ -356,17 +379,17 @@ def _throughput(case: Case) -> str:
     return marked(text, case.mark, number(case.mark.other) if case.mark else "")
 
 
-def _footnotes(cases: Sequence[Case], every: bool | None) -> tuple[list[str], list[str]]:
-    """(the marks of each case, the notes as numbered lines; where not every note is given, how many rows have more)."""
+def _footnotes(cases: Sequence[Case], every: bool | None) -> tuple[list[str], list[str], int]:
+    """(the marks of each case, the notes as numbered lines, how many cases have others than these)."""
     if every is False:
-        return [""] * len(cases), []
+        return [""] * len(cases), [], 0
     shown = [notes_of(case) if every else texts(note for note in case.notes if note.is_needed) for case in cases]
     marks, lines = numbered_notes(shown)
     in_cells = [{case.mark.text} if case.mark is not None else set() for case in cases]
     more = sum(
         bool(set(notes_of(case)) - {*own} - in_cell) for case, own, in_cell in zip(cases, shown, in_cells, strict=True)
     )
-    return marks, lines + ([remarks(more)] if more else [])
+    return marks, lines, more
 
 
 def numbered_notes(notes: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
@@ -432,7 +455,12 @@ def _metric(case: Case, name: str) -> str:
 
 
 def _told_apart(cases: Sequence[Case], keys: Sequence[str]) -> bool:
-    return len({tuple(str(case.key.get(key, "")) for key in keys) for case in cases}) == len(cases)
+    return _distinct(cases, keys) == len(cases)
+
+
+def _distinct(cases: Sequence[Case], keys: Sequence[str]) -> int:
+    """How many cases these keys tell apart."""
+    return len({tuple(str(case.key.get(key, "")) for key in keys) for case in cases})
 
 
 # ----------------------------------------------------------------------------------------------------

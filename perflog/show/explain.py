@@ -57,7 +57,7 @@ class Explanation:
 
 
 def explain_logs(
-    paths: Sequence[str | os.PathLike[str]], settings: Settings, why_not: str = ALL, with_data: bool = True
+    paths: Sequence[str | os.PathLike[str]], settings: Settings, why_not: str = "", with_data: bool = True
 ) -> Iterator[Explanation]:
     """Explain the logs at and below paths, one after the other.
 
@@ -95,7 +95,7 @@ def document(explanations: Sequence[Explanation]) -> dict[str, Any]:
 
 
 def explained(
-    logs: Sequence[LogFile], catalog: Catalog, options: Options, why_not: str = ALL, with_data: bool = True
+    logs: Sequence[LogFile], catalog: Catalog, options: Options, why_not: str = "", with_data: bool = True
 ) -> Iterator[Explanation]:
     """Explain logs that were found, one after the other; the arguments are those of :func:`explain_logs`."""
     builder = RunBuilder(catalog, options)

@@ -25,6 +25,8 @@ _MOST_FACTS, _LONGEST_FACT = 8, 60
 
 #: What stands behind a number that may be another one.
 MARK = "⚠"
+#: What stands between two numbers of which the log does not say which is meant.
+EITHER = "or"
 
 
 @dataclass(slots=True)
@@ -88,7 +90,7 @@ def number(value: float | None) -> str:
     return f"{value:.2f}" if abs(value) >= 10 or value == 0 else f"{value:.4g}"
 
 
-def marked(text: str, mark: Note | None, other: str = "", either: str = "or") -> str:
+def marked(text: str, mark: Note | None, other: str = "", either: str = EITHER) -> str:
     """A number's cell with the warning that it bears.
 
     Args:
@@ -306,11 +308,11 @@ class _Form:
 
     def _warnings(self, cells: Sequence[str]) -> str:
         """The warnings of a row that say more than that there is one: ``⚠ throughput 492.45 without line 11``."""
-        told = [
-            f"{title} {rest}"
-            for title, cell in zip(self.table.titles, cells, strict=True)
-            if (rest := _parted(cell)[1].removeprefix(f" {MARK}").strip())
-        ]
+        told = []
+        for title, cell in zip(self.table.titles, cells, strict=True):
+            own, warning = _parted(cell)
+            if rest := warning.removeprefix(f" {MARK}").strip():
+                told.append(f"{title} {own} {rest}" if rest.startswith(f"{EITHER} ") else f"{title} {rest}")
         return f"{MARK} {', '.join(told)}" if told else ""
 
 
@@ -452,13 +454,22 @@ def _folded(line: str, width: int) -> str:
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    """A text in lines of at most ``width`` cells, broken between words alone; a longer word has its own line."""
+    """A text in lines of at most ``width`` cells, broken between words alone; a longer word has its own line.
+
+    What stands in backquotes is to be copied, and is one word where it is no longer than a line.
+    """
     if width is None or _cells(text) <= width:
         return [text]
     lines: list[str] = []
-    for word in text.split():
+    for word in _words(text, width):
         if lines and _cells(lines[-1]) + 1 + _cells(word) <= width:
             lines[-1] += f" {word}"
         else:
             lines.append(word)
     return lines or [""]
+
+
+def _words(text: str, width: int) -> list[str]:
+    """The words of a text, in which what is to be copied is one where it has room in a line."""
+    whole = [word.strip() for word in _WORD.findall(text)]
+    return [part for word in whole for part in ([word] if _cells(word) <= width else word.split())]

@@ -85,7 +85,9 @@ def test_explain_shows_the_most_frequent_lines_of_an_unknown_format(tmp_path: Pa
     assert (
         "      60 × [zeph] tick # | went # secs | # done\n           line 2: [zeph] tick 1 | went 0.251" in done.stdout
     )
-    assert f"next: `perflog parsers new NAME --from {log}` writes a parser to correct" in done.stdout
+    said = f"next: `perflog extract {log} --as '[zeph] tick 1 | went 0.251 secs | 512 done'`, with {{step}}"
+    assert said in done.stdout, "first the line to say what it means in"
+    assert f"or: `perflog parsers new NAME --from {log}` writes a parser to correct" in done.stdout
     (data,) = json.loads(perflog("explain", str(log), "-f", "json").stdout)["logs"]
     assert (data["reason"], data["runs"], data["complete"]) == ("no line of a known format", [], False)
     assert data["frequent_lines"][0] == {

@@ -105,7 +105,8 @@ def test_models_of_one_name_are_offered_as_one(models: list[str], offered: dict[
     cases = [case(1.0, model=model) for model in models]
     assert names_of_one(cases) == offered
     (*_, last) = case_tables(Extraction(cases, [], Options()))
-    assert any("aliases = { " in line for line in last.footnotes) == bool(offered)
+    said = [f'`"{name}" = "{other}"`' for name, other in offered.items()]
+    assert ("[aliases]: " in last.caption, re.findall("`.*?`", last.caption)) == (bool(offered), said)
 
 
 def test_devices_or_versions_stand_across_where_each_row_has_them() -> None:
@@ -120,6 +121,33 @@ def test_devices_or_versions_stand_across_where_each_row_has_them() -> None:
     versions = [case(1.0, model="m", precision=one, framework_version=v) for one in ("amp", "fp32") for v in "12"]
     assert grouped(*versions)[0].titles == ["precision", "1", "2"]
     assert "devices" in grouped(*of_model("m", [1, 2, 4]))[0].titles, "one row is no table"
+
+
+def test_what_holds_of_all_cases_but_one_that_has_no_number_stands_above() -> None:
+    """A case without a number has no unit, and one node is no news."""
+    cases = of_model("m", [1, 2, 4], nodes=1, precision="amp")
+    cases[2].metrics["throughput"].value, cases[2].metrics["throughput"].unit = None, ""
+    (table,) = grouped(*cases)
+    assert (table.heading, table.titles) == ("m amp, n 0, throughput in samples/s", ["devices", "throughput"])
+    assert [row[1] for row in table.rows] == ["100.00", "200.00", "no value"], "in the order of the cases"
+    cases[1].key["nodes"] = 2
+    assert "nodes" in grouped(*cases)[0].titles
+    alike = [*of_model("m", [1], nodes=1), *of_model("m", [1]), *of_model("m", [2])]
+    assert "nodes" in grouped(*alike)[0].titles, "unknown and one are two, where nothing else tells the cases apart"
+
+
+def test_cases_stand_in_their_order_whether_they_have_a_number_or_not() -> None:
+    cases = of_model("m", [1, 2, 4])
+    cases[0].metrics["throughput"].value, cases[0].metrics["throughput"].unit = None, ""
+    assert [row[0] for row in grouped(*cases)[0].rows] == ["1", "2", "4"]
+
+
+def test_remarks_are_counted_in_rows_or_in_cases_where_a_row_has_several() -> None:
+    cases = [*of_model("m", [1, 8], precision="fp32"), *of_model("m", [1, 8], precision="amp")]
+    for one in cases:
+        one.notes = [Note("a remark")]
+    assert grouped(*cases)[0].caption.endswith("4 cases have smaller remarks: --notes")
+    assert grouped(*cases, width=20)[0].caption.endswith("4 rows have smaller remarks: --notes")
 
 
 def test_folders_that_all_labels_share_are_left_out_however_far_up_they_begin() -> None:
@@ -206,6 +234,21 @@ def test_the_warnings_of_a_row_stand_below_it_where_they_have_no_room_in_it() ->
     ]
 
 
+def test_two_numbers_that_are_possible_stand_beside_each_other_below_the_row() -> None:
+    table = TextTable(["case", "throughput"], [["a", "4407.86 ⚠ or 5144.95 by the median"]], [False, True])
+    assert to_terminal(table, 38, False).splitlines()[2:] == [
+        "a        4407.86 ⚠",
+        "  ⚠ throughput 4407.86 or 5144.95 by",
+        "  the median",
+    ]
+
+
+def test_what_is_to_be_copied_is_not_broken_where_a_line_has_room_for_it() -> None:
+    table = dataclasses.replace(TABLE, caption="say so: `a = 1 and b`, or not", footnotes=[])
+    assert to_terminal(table, 18, False).splitlines()[-2:] == ["`a = 1 and b`, or", "not"]
+    assert to_terminal(table, 10, False).splitlines()[-3:] == ["say so: `a", "= 1 and", "b`, or not"]
+
+
 def test_colours_stand_on_terminals_alone() -> None:
     assert "\x1b[1;31mno value\x1b[0m" in to_terminal(TABLE, 80, True)
     assert "\x1b" not in to_terminal(TABLE, 80, False)
@@ -261,9 +304,22 @@ def test_the_corpus_is_read_at_every_width(folder: str) -> None:
         for table in tables:
             assert_numbers_stand_below_each_other(table, width)
         part = dataclasses.replace(extraction, cases=extraction.cases[:CONFIGURATIONS])
-        screen = to_people(case_tables(part, Shown(notes=False), width), width, False).splitlines()
-        assert len(screen) <= SCREEN, "the notes that every reader needs come on top of it"
+        screens = {
+            notes: to_people(case_tables(part, Shown(notes=notes), width), width, False) for notes in (None, False)
+        }
+        lines_of = {notes: len(screen.splitlines()) for notes, screen in screens.items()}
+        assert lines_of[False] <= SCREEN
+        if folder:  # twenty cases of all the corpus are of fifteen programs, and no folder that anybody has
+            assert lines_of[None] <= SCREEN + (1 if width == 80 else 0), "with the reasons of missing values"
+        assert below_and_reasons(tables) <= 2
     assert to_people(case_tables(extraction, Shown(), 120), 120, False) == encoded(extraction, "table", 120)
+
+
+def below_and_reasons(tables: Sequence[TextTable]) -> int:
+    """How many paragraphs stand below the tables, numbered notes aside: these say why numbers are missing."""
+    (*above, last) = tables
+    assert not any(table.caption or table.footnotes for table in above)
+    return 1 + sum(not re.match(r"\d+\. ", note) for note in last.footnotes)
 
 
 def labels_shown(tables: Sequence[TextTable]) -> list[str]:

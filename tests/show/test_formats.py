@@ -128,7 +128,7 @@ def test_what_is_true_of_all_rows_is_said_in_every_format() -> None:
     for form in ("table", "latex"):
         text = encoded(extraction, form)
         assert isinstance(text, str)
-        assert "batch/device 128, throughput in samples/s" in text and "fp32" in text
+        assert "batch/device 128, n 5, throughput in samples/s" in text and "fp32" in text
     heading = TextTable(["a"], [["1"]], [True], caption="c", heading="b < 2")
     assert to_html(heading).startswith("<p>b &lt; 2</p>\n<table>")
     assert r"\caption{b \textless{} 2; c}" in to_latex(heading)

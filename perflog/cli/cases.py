@@ -73,7 +73,7 @@ class View(NamedTuple):
         from dataclasses import replace
 
         from perflog.cases.choosing import chosen
-        from perflog.show.case_table import in_order
+        from perflog.show.fields import in_order
 
         cases = chosen(extraction.cases, self.where) if self.where else extraction.cases
         return replace(extraction, cases=in_order(cases, self.order) if self.order else cases)

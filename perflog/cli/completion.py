@@ -124,7 +124,7 @@ def _values(_given: Mapping[str, Any], _text: str) -> Iterable[str]:
 
 
 def _shown(given: Mapping[str, Any], text: str) -> Iterable[str]:
-    from perflog.show.case_table import OF_CASES
+    from perflog.show.fields import OF_CASES
 
     return dict.fromkeys([*_fields(given, text), *OF_CASES, *_values(given, text)])
 

@@ -22,8 +22,9 @@ from perflog.escaping import json_text
 from perflog.formats.vocabulary import INTEGERS
 from perflog.settings.config import Settings
 from perflog.settings.options import Options
-from perflog.show.case_table import TITLES, Shown, ordered, require_columns
+from perflog.show.case_table import TITLES, Shown
 from perflog.show.extractions import Extractions
+from perflog.show.fields import ordered, require_columns
 from perflog.show.text import TextTable, number, to_csv, two_digits
 from perflog.stats import planning
 from perflog.stats.memory import IMPROBABLE, Memory, chance_of_noise

@@ -24,8 +24,9 @@ from perflog.errors import UsageError
 from perflog.escaping import json_text
 from perflog.escaping import markdown as escaped
 from perflog.settings.convention import APART, TOGETHER, TOGETHER_APART, GateResult, gate_result
-from perflog.show.case_table import Shown, require_columns
+from perflog.show.case_table import Shown
 from perflog.show.exchange import MOST_OF_A_LEVEL, Annotation, Test, at_most
+from perflog.show.fields import require_columns
 from perflog.show.text import NUMBERED, TextTable, counted, to_csv, to_markdown
 from perflog.stats.memory import Doubt
 from perflog.stats.verdict import Verdict

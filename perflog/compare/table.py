@@ -15,7 +15,8 @@ from perflog.compare.rows import CaseComparison, Comparison, centre
 from perflog.compare.rule import VERDICTS, interval_words, keys_of, per_cent, verdict_word, verdict_words
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.notes import Note
-from perflog.show.case_table import TITLES, Shown, numbered_notes, ordered, require_columns, value_of_case
+from perflog.show.case_table import TITLES, Shown, numbered_notes
+from perflog.show.fields import ordered, require_columns, value_of_case
 from perflog.show.text import TextTable, marked, number, of_config
 from perflog.stats.verdict import Verdict
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from perflog.cases.case import Case, data_of, short_labels, spelling
 from perflog.cases.choosing import names_of_one, sections
-from perflog.errors import UsageError
 from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, INTEGERS
 from perflog.logs.find import natural
 from perflog.notes import Note, alike, texts
 from perflog.runs.run import DATA
-from perflog.settings.config import names_in
+from perflog.show.fields import known_fields, require_columns
 from perflog.show.text import MARK, TextTable, caption, counted, fits, interval, marked, number
-from perflog.spelling import did_you_mean
 from perflog.stats.quotient import QuotientInterval
 
 #: The headings of columns that are not called as what they hold.
@@ -40,8 +37,6 @@ _SPARE = ("efficiency", "TFLOPS/device")
 _INSTEAD = ("reported", "step_time")
 #: What a speedup bears that is made of a number that may be another one.
 _SPEEDUP = Note("", "number")
-#: What a table may show of a case beside its keys and metrics.
-OF_CASES = ("n", "throughput", "unit", "interval", "speedup", "efficiency", "notes", "log")
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,25 +350,6 @@ class _Columns:
         return f" [{scale * interval.low:.{decimals}f}, {scale * interval.high:.{decimals}f}]"
 
 
-def known_fields(cases: Sequence[Case]) -> list[str]:
-    """All names of columns that these cases have."""
-    keys = (key for case in cases for key in case.key)
-    return list(dict.fromkeys((*CASE_KEYS, *keys, *OF_CASES, *(name for case in cases for name in case.metrics))))
-
-
-def unknown_name(option: str, name: str, known: Sequence[str]) -> UsageError:
-    """The error for a name that there is not, with the one that is nearest."""
-    hint = did_you_mean(name, known, otherwise=f"there are {', '.join(known)}")
-    return UsageError(f"--{option} {name!r}: no case has such a field{hint}")
-
-
-def require_columns(names: Sequence[str], known: Sequence[str]) -> None:
-    """Raise UsageError for a column that there is not, with the nearest one."""
-    for name in names:
-        if name not in known:
-            raise unknown_name("columns", name, known)
-
-
 def _throughput(case: Case) -> str:
     text = number(case.throughput.value) or "no value"
     return marked(text, case.mark, number(case.mark.other) if case.mark else "")
@@ -461,65 +437,3 @@ def _told_apart(cases: Sequence[Case], keys: Sequence[str]) -> bool:
 def _distinct(cases: Sequence[Case], keys: Sequence[str]) -> int:
     """How many cases these keys tell apart."""
     return len({tuple(str(case.key.get(key, "")) for key in keys) for case in cases})
-
-
-# ----------------------------------------------------------------------------------------------------
-# The order in which cases are shown, as the user asks for it.
-
-Item = TypeVar("Item")
-
-
-def in_order(cases: Sequence[Case], order: str) -> list[Case]:
-    """Cases by the fields that ``order`` names: ``devices,-throughput``; ``-`` turns a field's order round.
-
-    Raises:
-        UsageError: for a field that no case has, with the nearest one.
-    """
-    labels = dict(zip(map(id, cases), short_labels(cases), strict=True))
-
-    def value(case: Case, name: str) -> float | str | None:
-        return labels[id(case)] if name == "log" else value_of_case(case, name)
-
-    known = [name for name in known_fields(cases) if name not in ("notes", "interval")]
-    return ordered(cases, order, known, value)
-
-
-def ordered(
-    items: Sequence[Item], order: str, known: Sequence[str], value: Callable[[Item, str], float | str | None]
-) -> list[Item]:
-    """What has fields by those that ``order`` names.
-
-    Numbers stand by their size, texts in natural order, and what has not the field stands last either way.
-
-    Args:
-        known: the fields that there are.
-        value: an item's value of a field; None where it has none.
-
-    Raises:
-        UsageError: for a field that there is not, with the nearest one.
-    """
-    sorted_items = list(items)
-    for part in reversed(names_in(order)):
-        name, backwards = part.removeprefix("-"), part.startswith("-")
-        if name not in known:
-            raise unknown_name("sort", name, known)
-        valued = [(item, value(item, name)) for item in sorted_items]
-        have = [(item, own) for item, own in valued if own is not None]
-        have.sort(
-            key=lambda pair: (0, pair[1], []) if isinstance(pair[1], int | float) else (1, 0.0, natural(pair[1])),
-            reverse=backwards,
-        )
-        sorted_items = [item for item, _ in have] + [item for item, own in valued if own is None]
-    return sorted_items
-
-
-def value_of_case(case: Case, name: str) -> float | str | None:
-    """A case's value of one field; None where it has none."""
-    own: dict[str, float | str | None] = {
-        "n": case.throughput.n, "unit": case.throughput.unit, "speedup": case.speedup, "efficiency": case.efficiency
-    }  # fmt: skip
-    if name in own:
-        return own[name]
-    if name in case.metrics:
-        return case.metrics[name].value
-    return case.key.get(name)

@@ -19,8 +19,9 @@ from perflog.extras import plain
 from perflog.formats.vocabulary import INTEGERS, Scalar
 from perflog.notes import Note, mark_of, texts
 from perflog.runs.run import Metric
-from perflog.show.case_table import Shown, case_table, case_tables, require_columns
+from perflog.show.case_table import Shown, case_table, case_tables
 from perflog.show.document import finite, reason_code, to_json
+from perflog.show.fields import require_columns
 from perflog.show.text import MARK, TextTable, counted, to_markdown, to_people
 from perflog.stats.quotient import QuotientInterval
 

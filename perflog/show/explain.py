@@ -248,7 +248,7 @@ def _parsers(reading: Reading, catalog: Catalog, why_not: str) -> Iterator[str]:
     """What matched first, then why the parser of a name was rejected, or all others, or how to ask for that."""
     rejected: list[str] = []
     silent: list[str] = []
-    others = 0
+    others = matched = 0
     of_log = reading.accounts
     seen = {reading.patterns[key].parser for key in of_log}
     beginning = _Beginning(reading.log)
@@ -256,6 +256,7 @@ def _parsers(reading: Reading, catalog: Catalog, why_not: str) -> Iterator[str]:
         accounts = [(p, of_log[p.key]) for p in parser.patterns if p.key in of_log] if parser.name in seen else []
         is_asked = why_not in (ALL, parser.name)
         if any(a.matches and p.role != "metadata" for p, a in accounts):
+            matched += 1
             yield from _matched(reading, beginning, parser, accounts, is_asked)
         elif not is_asked:
             others += 1
@@ -268,7 +269,7 @@ def _parsers(reading: Reading, catalog: Catalog, why_not: str) -> Iterator[str]:
         named = ", ".join(silent) if len(silent) <= MOST_NAMED else f"{len(silent)} parsers"
         yield f"  rejected because none of their literals occurs: {named}"
     elif others and not why_not:
-        yield f"  {counted(others, 'other parser')} rejected: --why-not NAME or --why-not all says why"
+        yield f"  {counted(others, 'other parser' if matched else 'parser')} rejected: --why-not NAME or --why-not all says why"
 
 
 def _matched(

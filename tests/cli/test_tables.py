@@ -18,8 +18,9 @@ from perflog.errors import UsageError
 from perflog.extraction import Extraction, extract_paths
 from perflog.notes import Note
 from perflog.settings.options import Options
-from perflog.show.case_table import Shown, case_tables, in_order
+from perflog.show.case_table import Shown, case_tables
 from perflog.show.encoding import encoded
+from perflog.show.fields import in_order
 from perflog.show.text import TextTable, number, to_markdown, to_people, to_terminal
 from tests.support import CORPUS, FIXTURES
 

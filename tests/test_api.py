@@ -124,6 +124,8 @@ def test_explain_is_what_the_command_explains() -> None:
     words = "explain", explanation.log, "--warmup", 100000
     assert f"{explanation.text}\n" == printed(*words, status=3)
     assert explanations.document() == json.loads(printed(*words, "--format", "json", status=3))
+    (everything,) = perflog.explain(explanation.log, why_not="all", warmup=100000)
+    assert f"{everything.text}\n" == printed(*words, "--why-not", "all", status=3) != printed(*words, status=3)
 
 
 def test_table_is_the_commands(sides: tuple[Path, Path]) -> None:

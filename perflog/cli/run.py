@@ -306,6 +306,7 @@ def watch(
             time.sleep(every)
             entries = watcher.look()
             live.update(Group(_table(entries), Text(state_of(entries, stay))), refresh=True)
+    raise typer.Exit(_status(entries))
 
 
 def has_ended(entries: Sequence[Progress]) -> bool:

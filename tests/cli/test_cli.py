@@ -203,6 +203,9 @@ def test_explain_says_what_was_read_and_why_others_were_rejected() -> None:
     assert "other parsers rejected: --why-not NAME or --why-not all says why" in text
     well = run("explain", str(FIXTURES / "parsers/paddleclas/static.log")).stdout
     assert len(well.splitlines()) <= 20, "a log that was read well"
+    assert re.search(r"\n  paddleclas: matched \w+ \(\d+ lines, \d+ to \d+\)", well), "a line for its parser"
+    asked = run("explain", str(FIXTURES / "parsers/paddleclas/static.log"), "--why-not", "paddleclas").stdout
+    assert re.search(r"\n  paddleclas: matched\n    \w+ +\w+ +\d+ lines, first \d+, last \d+", asked)
 
 
 def test_explain_says_why_a_parser_was_rejected() -> None:
@@ -221,6 +224,7 @@ def test_explain_says_what_a_refused_log_lacks_and_how_to_say_it(tmp_path: Path)
     lines = run("explain", str(log)).stdout.splitlines()
     assert lines[1].startswith("no training log: ")
     assert "--as 'round 0 took 1 wobbles of 1'" in next(line for line in lines if line.startswith("next: "))
+    assert re.fullmatch(r"  \d+ parsers rejected: .*", lines[-1]), "of all, and of no others"
 
 
 def test_an_internal_error_shows_no_traceback(

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from perflog.cases.case import Case, Summary, short_labels
 from perflog.cases.choosing import names_of_one
+from perflog.cli import app
 from perflog.errors import UsageError
 from perflog.extraction import Extraction, extract_paths
 from perflog.notes import Note
@@ -118,7 +120,8 @@ def test_devices_or_versions_stand_across_where_each_row_has_them() -> None:
     (narrow,) = grouped(*cases, width=20)
     assert narrow.titles == ["precision", "devices", "throughput"], "where there is no room, a line a configuration"
     cases[3].base, cases[3].speedup = cases[2], 8.0
-    assert grouped(*cases)[0].titles == ["precision", "1 device", "8 devices", "speedup"]
+    cases[2].base, cases[2].speedup = cases[2], 1.0
+    assert grouped(*cases)[0].titles == ["precision", "1 device", "8 devices", "speedup"], "of the base it says nothing"
     versions = [case(1.0, model="m", precision=one, framework_version=v) for one in ("amp", "fp32") for v in "12"]
     assert grouped(*versions)[0].titles == ["precision", "1", "2"]
     assert "devices" in grouped(*of_model("m", [1, 2, 4]))[0].titles, "one row is no table"
@@ -149,6 +152,32 @@ def test_remarks_are_counted_in_rows_or_in_cases_where_a_row_has_several() -> No
         one.notes = [Note("a remark")]
     assert grouped(*cases)[0].caption.endswith("4 cases have smaller remarks: --notes")
     assert grouped(*cases, width=20)[0].caption.endswith("4 rows have smaller remarks: --notes")
+
+
+def test_nothing_stands_across_where_it_would_hide_something_or_leave_holes() -> None:
+    def titles(*cases: Case) -> list[str]:
+        return grouped(*cases)[0].titles
+
+    rows = [of_model("m", [1, 8], precision=precision) for precision in ("fp32", "amp", "fp16")]
+    assert "devices" not in titles(*rows[0], *rows[1])
+    rows[0][0].runs = rows[0][0].runs * 2 + [None]  # type: ignore[list-item]
+    assert {"n", "devices"} <= {*titles(*rows[0], *rows[1])}, "the runs of each number differ"
+    apart = [of_model("m", [count], precision=f"p{count}")[0] for count in (1, 2, 4, 8)]
+    assert "devices" in titles(*apart), "a quarter of the cells would be filled"
+    many = [*of_model("m", range(1, 8), precision="amp"), *of_model("m", range(1, 8), precision="fp32")]
+    assert "devices" in titles(*many), "seven columns of numbers"
+
+
+def test_models_are_offered_as_one_unless_no_notes_are_wanted() -> None:
+    extraction = Extraction([case(1.0, model="Bert"), case(1.0, model="bert_base")], [], Options())
+    assert ["[aliases]" in case_tables(extraction, Shown(notes=notes))[-1].caption for notes in (None, False)] == [
+        True, False,
+    ]  # fmt: skip
+
+
+def test_a_table_that_goes_to_no_terminal_is_120_wide() -> None:
+    done = CliRunner().invoke(app, ["extract", str(FIXTURES / "campaign"), "--quiet"])
+    assert 80 < max(map(len, done.stdout.splitlines())) <= 120
 
 
 def test_folders_that_all_labels_share_are_left_out_however_far_up_they_begin() -> None:

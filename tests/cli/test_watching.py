@@ -38,6 +38,23 @@ class Reader:
             self.text += os.read(self.descriptor, 65536).decode(errors="replace")
 
 
+@pytest.mark.parametrize("stays", [False, True])
+def test_watch_ends_with_the_last_run_and_goes_on_where_it_is_to_stay(stays: bool) -> None:
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "perflog", "watch", str(FIXTURES / "campaign/short"), *(["--stay"] * stays)]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(words, stdout=theirs, stderr=subprocess.PIPE, env=environment, text=True) as process:
+        os.close(theirs)
+        reader = Reader(ours)
+        reader.until("finished: all runs have ended (24 finished)", 1 + stays)
+        if stays:
+            reader.until("--stay: Ctrl-C ends it", 2)
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+        os.close(ours)
+    assert process.returncode == (-signal.SIGINT if stays else 0)
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_table_is_shown_anew_when_a_log_grows_until_the_user_ends_it(terminal: bool, tmp_path: Path) -> None:
     log = tmp_path / "gpu8.log"

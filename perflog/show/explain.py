@@ -269,7 +269,8 @@ def _parsers(reading: Reading, catalog: Catalog, why_not: str) -> Iterator[str]:
         named = ", ".join(silent) if len(silent) <= MOST_NAMED else f"{len(silent)} parsers"
         yield f"  rejected because none of their literals occurs: {named}"
     elif others and not why_not:
-        yield f"  {counted(others, 'other parser' if matched else 'parser')} rejected: --why-not NAME or --why-not all says why"
+        those = counted(others, "other parser" if matched else "parser")
+        yield f"  {those} rejected: --why-not NAME or --why-not all says why"
 
 
 def _matched(

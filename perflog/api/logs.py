@@ -60,9 +60,7 @@ class Extracted(Result):
         from perflog.errors import UsageError
 
         if self.read_again is None:
-            raise UsageError(
-                "these numbers come from parts, and records from logs: perflog.records(logs) reads them"
-            )
+            raise UsageError("these numbers come from parts, and records from logs: perflog.records(logs) reads them")
         return self.read_again()
 
     @property

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 import pytest
@@ -82,9 +81,7 @@ def test_a_log_that_grows_is_read_anew_and_else_nothing_is_sent(server: PageServ
 
 
 @needs_browser
-def test_the_page_follows_and_its_numbers_are_held_against_the_log(
-    browser: Any, server: PageServer, log: Path
-) -> None:
+def test_the_page_follows_and_its_numbers_are_held_against_the_log(browser: Any, server: PageServer, log: Path) -> None:
     browser.get(server.address)
     wait = waiting_of(browser)
     wait.until(lambda _: "40 records" in find(browser, "#lead").text)

@@ -253,10 +253,9 @@
     }
     ctx.strokeStyle = charts.variable("--quiet");
     ctx.setLineDash([3, 4]);
-    let lines = 0;
-    for (let i = 1; i < made.rank.n && lines < 200; i += 1) {
+    const epochs = epoch[made.rank.n - 1] - epoch[0];
+    for (let i = 1; i < made.rank.n && epochs < 60; i += 1) { // more lines than that hide the curve
       if (epoch[i] === epoch[i - 1]) continue;
-      lines += 1;
       ctx.beginPath(); ctx.moveTo(at(i - 1), bbox.top); ctx.lineTo(at(i - 1), bbox.top + bbox.height); ctx.stroke();
     }
     ctx.restore();

@@ -107,9 +107,10 @@ def case_tables(extraction: Extraction, shown: Shown = Shown(), width: int | Non
         UsageError: for a column that no case has.
     """
     parts = [] if shown.columns or shown.wide else _parts(extraction.cases)
-    marks, numbered, more = _footnotes(extraction.cases, shown.notes)
+    in_turn = [case for part in parts for case in part] or extraction.cases  # notes are numbered as they are met
+    marks, numbered, more = _footnotes(in_turn, shown.notes)
     if parts:
-        of_case = dict(zip(map(id, extraction.cases), marks, strict=True))
+        of_case = dict(zip(map(id, in_turn), marks, strict=True))
         tables = [_of_part(_Columns(part, [of_case[id(case)] for case in part], False), width) for part in parts]
     else:
         tables = [_of_all(extraction, shown, marks)]

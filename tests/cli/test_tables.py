@@ -168,6 +168,14 @@ def test_nothing_stands_across_where_it_would_hide_something_or_leave_holes() ->
     assert "devices" in titles(*many), "seven columns of numbers"
 
 
+def test_notes_are_numbered_in_the_order_of_the_tables() -> None:
+    few, many = of_model("a", [1]) + of_model("b", [1]), of_model("c", [1, 2, 4])
+    few[0].notes, many[0].notes = [Note("first", "missing")], [Note("second", "missing")]
+    tables = grouped(*few, *many)
+    assert [[row[-1] for row in table.rows] for table in tables] == [["1", "", ""], ["2", ""]]
+    assert tables[1].footnotes == ["1. second", "2. first"]
+
+
 def test_models_are_offered_as_one_unless_no_notes_are_wanted() -> None:
     extraction = Extraction([case(1.0, model="Bert"), case(1.0, model="bert_base")], [], Options())
     assert ["[aliases]" in case_tables(extraction, Shown(notes=notes))[-1].caption for notes in (None, False)] == [

@@ -198,6 +198,7 @@ ENDINGS = {
     ".htm": ("html",),
     ".csv": ("csv",),
     ".json": ("json",),
+    ".jsonl": ("jsonl",),
     ".parquet": ("parquet",),
     ".xlsx": ("xlsx",),
     ".tex": ("latex",),

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -287,7 +286,7 @@ def frequent_tables(log: LogFile, most: int = 5) -> list[Table]:
 # Whether a log whose lines no parser measured may show its own format.
 
 
-class Judged(NamedTuple):
+class Judged(Struct):
     """What became of a log, and the reading and the formats that it comes of."""
 
     outcome: Outcome
@@ -322,9 +321,9 @@ def inferred_outcome(reading: Reading, outcome: Outcome, catalog: Catalog, optio
     if found.inferred is None:
         if not isinstance(outcome, Skipped):
             runs = [_noted(run, found.why) if options.said else _with_why(run, found.why) for run in outcome]
-            return by_formats._replace(outcome=runs)
+            return Judged(runs, reading, catalog)
         reason = _joined(outcome.reason, found.why, is_said=bool(options.said))
-        return by_formats._replace(outcome=replace(outcome, reason=reason))
+        return Judged(replace(outcome, reason=reason), reading, catalog)
     is_open = any(run.throughput.value is None for run in found.inferred.runs)
     if is_open and not options.said and not isinstance(outcome, Skipped):
         return by_formats

@@ -253,8 +253,9 @@ class _Selection(Struct):
         """
         for rows, places in self.placed():
             inside = places == 0
-            for place in range(1, len(PLACES)):
-                self._leave_out(PLACES[place], int((places == place).sum()))
+            for place, why in enumerate(PLACES):
+                if place and (count := int((places == place).sum())):
+                    self.excluded[why] = self.excluded.get(why, 0) + count
             if not inside.any():
                 continue
             picked = rows if inside.all() else rows[:, inside]
@@ -290,10 +291,6 @@ class _Selection(Struct):
             return np.where(first, 0, 1)
         until = index < high if window.steps.unit == "records" else end <= high + STEP_TOLERANCE
         return np.where(first, np.where(until, 0, 2), 1)
-
-    def _leave_out(self, why: str, count: int) -> None:
-        if count:
-            self.excluded[why] = self.excluded.get(why, 0) + count
 
 
 def _after_warmup(
@@ -332,10 +329,9 @@ def borders(window: Window, total: float, leading: int = 0) -> tuple[float, floa
 
 def _impossible(segment: Segment, window: Window, scale: float | None) -> str:
     """Why the window cannot be taken, in the words shown instead of a number; empty when it can."""
-    reason = why_none_at_all(segment)
-    if reason:
-        return reason
     count, total = segment.store.count, segment.count.end - segment.count.origin
+    if (not count or segment.running.fallen >= LEAST_FALLS) and (reason := why_none_at_all(segment)):
+        return reason
     asked = (window.last,) if window.last is not None else (window.warmup, window.steps)
     if segment.count.keyless and any(amount.unit in ("steps", "%") for amount in asked if amount is not None):
         return "this format prints no step numbers: give the warm-up in records (--warmup 5records)"

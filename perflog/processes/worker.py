@@ -194,7 +194,8 @@ class Finishing:
             outcome = _of_growing(reading.log) if _grows(reading.log) else next(built)
             measured, catalog = reading, self._catalog
             if not _grows(reading.log):
-                outcome, measured, catalog = inferred_outcome(reading, outcome, self._catalog, self._options)
+                judged = inferred_outcome(reading, outcome, self._catalog, self._options)
+                outcome, measured, catalog = judged.outcome, judged.reading, judged.catalog
             if look is not None:
                 look(reading.log, measured, outcome, catalog)
             if reading.hashed is not None and not isinstance(outcome, Skipped):

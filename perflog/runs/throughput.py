@@ -139,7 +139,7 @@ def speed_of(
     """
     speeds = [_speed_of_rank(reading, options, pattern, segment, metadata) for segment in segments.values()]
     main = speeds[0]
-    slowest = min(speeds, key=_value)
+    slowest = min(speeds, key=_value) if len(speeds) > 1 else main
     if len(speeds) == 1 or slowest.throughput.value is None:
         return Speed(slowest.throughput, main.step_time, main.notes, slowest.measured)
     note = f"the slowest of {len(speeds)} ranks is taken for all (each waits for the others)"

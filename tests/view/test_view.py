@@ -72,10 +72,11 @@ def drawn(rng: random.Random) -> dict[str, str]:
 
 def test_the_page_s_number_is_the_command_s_for_a_hundred_settings(browser: Any, tmp_path: Path) -> None:
     """A number of the page that the command does not give is one that it says not to have held against the log."""
-    folders = [str(FIXTURES / "parsers" / name) for name in KINDS if (FIXTURES / "parsers" / name).is_dir()]
-    opened(browser, written(tmp_path, *folders))
+    logs = [str(log) for name in KINDS for log in sorted((FIXTURES / "parsers" / name).glob("*.log"))[:2]]
+    assert len(logs) > 20
+    opened(browser, written(tmp_path, *logs))
     ready(browser)
-    shown = read_records(folders, settings({}, folders), Extractions()).runs
+    shown = read_records(logs, settings({}, logs), Extractions()).runs
     rng = random.Random(29)
     compared = unheld = 0
     for _ in range(100):
@@ -87,7 +88,7 @@ def test_the_page_s_number_is_the_command_s_for_a_hundred_settings(browser: Any,
         options = {name: value or None for name, value in given.items()}
         if given["last"]:
             del options["warmup"]  # the last steps are taken whatever the warm-up
-        runs = read_records(folders, settings(options, folders), Extractions()).runs
+        runs = read_records(logs, settings(options, logs), Extractions()).runs
         by_log = {(run.log.name, run.parser, run.first_line): run for run, _ in runs}
         for (run, _), (value, held) in zip(shown, seen, strict=True):
             command = by_log[run.log.name, run.parser, run.first_line]
@@ -99,7 +100,7 @@ def test_the_page_s_number_is_the_command_s_for_a_hundred_settings(browser: Any,
                 assert math.isclose(float(value), command.value, rel_tol=1e-9), (run.log.name, given)
             else:  # refused whatever the window, by what the log says at the command's own settings
                 assert run.value is None, (run.log.name, given, command.value)
-    assert compared > 2000
+    assert compared > 1500
     assert unheld < compared / 100
 
 

@@ -224,7 +224,7 @@
         setSelect: [(plot) => select(made, plot)],
       },
     }, [px, py]);
-    made.chart.over.addEventListener("dblclick", () => { state.zoom = null; change(); });
+    made.chart.over.addEventListener("dblclick", () => { state.zoom = null; zoomed(); });
     made.chart.over.addEventListener("click", () => { if (made.at >= 0 && !made.dragged) openRecord(made, made.at); made.dragged = false; });
     const found = made.found.value === undefined ? made.found.reason : `${number(made.found.value)} ${made.found.unit}`;
     box.setAttribute("aria-label", say("chart", { name: made.run.name, what: say(isTime(rank) ? "time_of" : "rate_of"), along: say("steps_of"), number: found }));
@@ -473,9 +473,9 @@
     const xs = along(made.rank), { end } = made.rank.columns;
     const at = (step) => xs[Math.min(xs.length - 1, charts.place(end, step))];
     state.zoom = [at(state.selected.from), at(state.selected.to)];
-    change();
+    zoomed();
   });
-  $("unselect").addEventListener("click", () => { state.selected = null; state.zoom = null; change(); });
+  $("unselect").addEventListener("click", () => { state.selected = null; state.zoom = null; zoomed(); });
   $("reset").addEventListener("click", () => {
     for (const name of ["warmup", "steps", "last", "estimator"]) form.elements[name].value = data.settings[name] ?? "";
     change();
@@ -496,7 +496,7 @@
         made.focused = true;
         made.chart?.redraw(false);
       } else if (event.key === "Enter" && made.at >= 0) openRecord(made, made.at);
-      else if (event.key === "Escape") { state.zoom = null; state.selected = null; change(); } else return;
+      else if (event.key === "Escape") { state.zoom = null; state.selected = null; zoomed(); } else return;
       event.preventDefault();
     });
     made.box.addEventListener("blur", () => { made.focused = false; made.chart?.redraw(false); });
@@ -552,8 +552,8 @@
     });
     const rank = shown[0].runs[0].ranks[0];
     const flat = Float64Array.from(columns.flat().filter((value) => value !== null));
-    together.push(charts.chart(box, { height: 300, x: [low, high], y: charts.limits(flat, state.outliers), yText: heightText(rank), xText: state.x === "time" ? seconds : undefined, series, bands, hooks: { setSelect: [(plot) => { if (plot.select.width > 3) { state.zoom = [plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")]; change(); } }] } }, [grid, ...columns]));
-    together[0].over.addEventListener("dblclick", () => { state.zoom = null; change(); });
+    together.push(charts.chart(box, { height: 300, x: [low, high], y: charts.limits(flat, state.outliers), yText: heightText(rank), xText: state.x === "time" ? seconds : undefined, series, bands, hooks: { setSelect: [(plot) => { if (plot.select.width > 3) { state.zoom = [plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")]; zoomed(); } }] } }, [grid, ...columns]));
+    together[0].over.addEventListener("dblclick", () => { state.zoom = null; zoomed(); });
     if (shown.length > 1) {
       const base = middleOf(lines[0]);
       const ratios = lines.slice(1).map((of_group) => middleOf(of_group).map((value, i) => (value === null || !base[i] ? null : value / base[i])));
@@ -621,12 +621,29 @@
     if (live && !isCommands()) await heldNumbers(turn);
   }
 
+  // Another part of the same numbers: nothing is computed anew, and the picture of a million records follows at once.
+  async function zoomed() {
+    toAddress();
+    saySelected();
+    for (const made of sections.values()) {
+      if (!made.visible || !made.rank) { made.stale = true; continue; }
+      drawStrip(made);
+      drawParts(made);
+    }
+    await drawTogether();
+  }
+
   let waiting = 0;
   form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(change, 150); });
   form.addEventListener("submit", (event) => event.preventDefault());
   let resized = 0;
   addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(change, 150); });
-  addEventListener("hashchange", () => { fromAddress(); change(); });
+  addEventListener("hashchange", () => {
+    const controls = () => [...fields.map((name) => form.elements[name].value), form.elements.outliers.checked].join("|");
+    const before = controls();
+    fromAddress();
+    if (controls() === before) zoomed(); else change();
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
 
   // ---------------------------------------------------------------- a server that follows the logs

@@ -212,9 +212,9 @@ def extract(paths: Paths, cache: bool | None = None, **options: Unpack[Extractio
     Raises:
         perflog.errors.UsageError: for an option or a path that is not right, and for a cache that others may write to.
     """
-    logs = path_list(paths)
     from perflog.api.viewing import records
 
+    logs = path_list(paths)
     of_logs = extracted(extractions_of(cache).of(logs, settings_of(options, logs)))
     return of_logs if of_logs.extraction.parts else replace(of_logs, read_again=partial(records, logs, **options))
 

@@ -344,8 +344,9 @@ class Taken(NamedTuple):
 
     def holds(self, rows: Floats) -> Mask:
         """Which of some measurements, (fields, n), it takes, (n,)."""
-        low, high = self.span(rows)
-        return np.asarray((np.arange(rows.shape[1]) >= low) & (np.arange(rows.shape[1]) < high))
+        mask = np.zeros(rows.shape[1], dtype=bool)
+        mask[slice(*self.span(rows))] = True
+        return mask
 
     def span(self, rows: Floats) -> tuple[int, int]:
         """Where those of some measurements, (fields, n), that it takes begin and end.

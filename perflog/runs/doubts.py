@@ -130,9 +130,7 @@ def whole_seconds(pattern: Pattern, segment: Segment) -> tuple[bool, int] | None
         return None
     if not all(np.array_equal(rows[3], np.rint(rows[3])) for rows in segment.store.blocks()):
         return None
-    tally = segment.tally
-    by_epoch = pattern.restarts or segment.basis.value.since == "epoch"
-    return by_epoch, tally.paused + max(0, tally.unusable + tally.unknown - tally.leading)
+    return _parted(pattern, segment)
 
 
 def clock_set(segment: Segment, taken: Taken) -> str:
@@ -179,15 +177,20 @@ def record_rounding(basis: Basis, times: Floats) -> float:
 
 
 def _bars_and_stretches(pattern: Pattern, segment: Segment, taken: Taken) -> tuple[int, int]:
-    """(how often the clock of a window began anew, in how many pieces it is at most).
+    """(how often the clock of a window began anew, in how many pieces it is at most)."""
+    by_epoch, more = _parted(pattern, segment)
+    bars = epochs_between(segment, taken.first_line, taken.last_line) if by_epoch else 1
+    return bars, bars + more
+
+
+def _parted(pattern: Pattern, segment: Segment) -> tuple[bool, int]:
+    """(whether a clock begins anew with each epoch, in how many pieces more its time is at most).
 
     A record that is left out parts two pieces, but for those in front of all; those before the window are counted too.
     """
-    bars = 1
-    if pattern.restarts or (segment.basis is not None and segment.basis.value.since == "epoch"):
-        bars = epochs_between(segment, taken.first_line, taken.last_line)
     tally = segment.tally
-    return bars, bars + tally.paused + max(0, tally.unusable + tally.unknown - tally.leading)
+    by_epoch = pattern.restarts or (segment.basis is not None and segment.basis.value.since == "epoch")
+    return by_epoch, tally.paused + max(0, tally.unusable + tally.unknown - tally.leading)
 
 
 def notes_of_segment(segment: Segment) -> list[Note]:

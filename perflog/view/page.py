@@ -22,7 +22,7 @@ from perflog.escaping import decodable_data, visible
 from perflog.measurements.rows import FIELDS
 from perflog.runs.run import Run
 from perflog.show.provenance import named, texts_of_lines
-from perflog.show.words import BEGINNING, LANGUAGES, in_language, page_templates, window_text, words
+from perflog.show.words import BEGINNING, LANGUAGES, in_language, page_templates, words
 from perflog.show.words import shown as said
 from perflog.view.records import ASIDE_CODE, RankRecords, RunRecords, Seen
 
@@ -66,6 +66,7 @@ def view_data(seen: Seen, language: str) -> dict[str, Any]:
     options = seen.extraction.options
     window = options.window
     cases = named(seen.extraction.cases)
+    places = {id(run): place for place, (run, _) in enumerate(seen.runs)}
     order = {id(run): case for case in seen.extraction.cases for run in case.runs}
     names = _short([run.log.name for run, _ in seen.runs])
     runs = [
@@ -77,9 +78,8 @@ def view_data(seen: Seen, language: str) -> dict[str, Any]:
             "warmup": _amount(window.warmup), "steps": _amount(window.steps), "last": _amount(window.last),
             "estimator": options.estimator, "aggregate": options.aggregate,
         },
-        "window": window_text(window, language),
         "runs": runs,
-        "cases": [_case(case, cases.names[id(case)], seen, language) for case in seen.extraction.cases],
+        "cases": [_case(case, cases.names[id(case)], places, language) for case in seen.extraction.cases],
         "skipped": [(one.log.name, said(one.reason, language)) for one in seen.extraction.skipped],
     })  # fmt: skip
     return found
@@ -113,9 +113,8 @@ def _short(names: Sequence[str]) -> list[str]:
     return ["/".join(one[common:]) for one in parts]
 
 
-def _case(case: Case, name: str, seen: Seen, language: str) -> dict[str, Any]:
-    """A case: its runs by their places, and the command's number."""
-    places = {id(run): place for place, (run, _) in enumerate(seen.runs)}
+def _case(case: Case, name: str, places: Mapping[int, int], language: str) -> dict[str, Any]:
+    """A case: its runs by their places (by the ids of the objects), and the command's number."""
     whole = case.throughput
     return {
         "name": visible(name), "runs": [places[id(run)] for run in case.runs], "value": whole.value,
@@ -126,19 +125,24 @@ def _case(case: Case, name: str, seen: Seen, language: str) -> dict[str, Any]:
 
 def _run(run: Run, records: RunRecords | None, name: str, number: int, case: str, language: str) -> dict[str, Any]:
     """A run with the command's number, what is said of it, and its records."""
-    metric = run.throughput
-    marks = [
-        {"label": note.label, "other": note.other, "open": note.undecided}
-        for note in run.notes if note.is_mark
-    ]  # fmt: skip
     ranks = [] if records is None else [_rank(one) for one in records.ranks]
     return {
         "id": number, "name": visible(name), "log": visible(run.log.name), "case": visible(case),
         "path": shlex.quote(visible(run.log.name)), "lines": [run.first_line, run.last_line],
+        **number_of(run, language), "notes": in_language([visible(note.text) for note in run.notes], language),
+        "texts": {} if records is None else _texts(run, records.ranks[0]), "ranks": ranks,
+    }  # fmt: skip
+
+
+def number_of(run: Run, language: str) -> dict[str, Any]:
+    """The command's number of a run, or why there is none, and the other numbers that its notes name."""
+    metric = run.throughput
+    return {
         "value": metric.value, "unit": metric.unit,
         "reason": said(metric.reason, language) if metric.value is None else "",
-        "marks": marks, "notes": in_language([visible(note.text) for note in run.notes], language),
-        "texts": {} if records is None else _texts(run, records.ranks[0]), "ranks": ranks,
+        "marks": [
+            {"label": note.label, "other": note.other, "open": note.undecided} for note in run.notes if note.is_mark
+        ],
     }  # fmt: skip
 
 

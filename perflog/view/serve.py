@@ -23,8 +23,7 @@ from perflog.logs.find import find_logs
 from perflog.settings.config import settings
 from perflog.show.extractions import Extractions
 from perflog.show.words import require_language
-from perflog.show.words import shown as said
-from perflog.view.page import view_data, view_page
+from perflog.view.page import number_of, view_data, view_page
 from perflog.view.records import Seen, read_records
 
 #: What a reader may ask numbers for.
@@ -67,18 +66,7 @@ class Served:
         chosen = {name: asked.get(name) or None for name in _SETTINGS}
         if chosen["last"]:
             del chosen["warmup"]  # the last steps are taken whatever the warm-up
-        runs = [run for run, _ in self._read(chosen).runs]
-        return [
-            {
-                "value": run.value, "unit": run.throughput.unit,
-                "reason": said(run.throughput.reason, self.language) if run.value is None else "",
-                "marks": [
-                    {"label": note.label, "other": note.other, "open": note.undecided}
-                    for note in run.notes if note.is_mark
-                ],
-            }
-            for run in runs
-        ]  # fmt: skip
+        return [number_of(run, self.language) for run, _ in self._read(chosen).runs]
 
     def _read(self, changed: Mapping[str, Any]) -> Seen:
         return read_records(self._logs, settings({**self._given, **changed}, self._logs), Extractions(), self._where)

@@ -356,7 +356,7 @@
     const all = [...sums, rank.perStep];
     const grid = buckets(xs, from, to, 400);
     const columns = all.map((ys) => grid.map(([begin, end]) => meanOf(ys, rank, begin, end)));
-    made.parts.append(element("p", say("parts", { names: [...parts, say("rate_of") && "…"].slice(0, parts.length).join(", ") }), { class: "quiet" }));
+    made.parts.append(element("p", say("parts", { names: parts.join(", ") }), { class: "quiet" }));
     const key = element("div", "", { class: "keys" });
     [...parts, say("time_of")].forEach((name, at) => key.append(element("span", name, {}, swatch(at))));
     const box = element("div", "", { class: "chart", "aria-hidden": "true" });

@@ -72,8 +72,7 @@ def drawn(rng: random.Random) -> dict[str, str]:
 
 def test_the_page_s_number_is_the_command_s_for_a_hundred_settings(browser: Any, tmp_path: Path) -> None:
     """A number of the page that the command does not give is one that it says not to have held against the log."""
-    logs = [str(log) for name in KINDS for log in sorted((FIXTURES / "parsers" / name).glob("*.log"))[:2]]
-    assert len(logs) > 20
+    logs = [str(FIXTURES / "parsers" / name) for name in KINDS if (FIXTURES / "parsers" / name).is_dir()]
     opened(browser, written(tmp_path, *logs))
     ready(browser)
     shown = read_records(logs, settings({}, logs), Extractions()).runs
@@ -100,7 +99,7 @@ def test_the_page_s_number_is_the_command_s_for_a_hundred_settings(browser: Any,
                 assert math.isclose(float(value), command.value, rel_tol=1e-9), (run.log.name, given)
             else:  # refused whatever the window, by what the log says at the command's own settings
                 assert run.value is None, (run.log.name, given, command.value)
-    assert compared > 1500
+    assert compared > 2000
     assert unheld < compared / 100
 
 

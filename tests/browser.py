@@ -97,7 +97,7 @@ def tabbed_to(browser: Any, css: str, most: int = 200) -> None:
 def waiting_of(browser: Any) -> Any:
     """What waits for a condition: ``waiting_of(browser).until(lambda _: …)``."""
     ui: Any = pytest.importorskip("selenium.webdriver.support.ui")
-    return ui.WebDriverWait(browser, 20)
+    return ui.WebDriverWait(browser, 20, poll_frequency=0.05)
 
 
 def complaints(browser: Any) -> list[str]:

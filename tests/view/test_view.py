@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from perflog.extraction import extract_paths
 from perflog.settings.config import settings
 from perflog.show.extractions import Extractions
 from perflog.view.page import view_page
@@ -25,7 +26,7 @@ from tests.browser import (
     tabbed_to,
     waiting_of,
 )
-from tests.support import FIXTURES
+from tests.support import FIXTURES, catalog
 
 pytestmark = needs_browser
 #: Logs of many kinds: rates, step times, running means, clocks in whole seconds, bars, ranks, epochs, stalls.
@@ -87,8 +88,8 @@ def test_the_page_s_number_is_the_command_s_for_a_hundred_settings(browser: Any,
         options = {name: value or None for name, value in given.items()}
         if given["last"]:
             del options["warmup"]  # the last steps are taken whatever the warm-up
-        runs = read_records(logs, settings(options, logs), Extractions()).runs
-        by_log = {(run.log.name, run.parser, run.first_line): run for run, _ in runs}
+        runs = extract_paths(logs, settings(options, logs).options(), catalog()).runs
+        by_log = {(run.log.name, run.parser, run.first_line): run for run in runs}
         for (run, _), (value, held) in zip(shown, seen, strict=True):
             command = by_log[run.log.name, run.parser, run.first_line]
             if command.value is None:

@@ -386,7 +386,7 @@ def test_a_full_device_behind_standard_output() -> None:
     "words",
     [
         "parsers list", "extract fixtures/seed004 -q -f json", "--help",
-        pytest.param("explain fixtures/seed001", marks=pytest.mark.long),
+        pytest.param("explain fixtures/seed001 --why-not all", marks=pytest.mark.long),
     ],
 )  # fmt: skip
 def test_a_closed_pipe_is_no_error(words: str) -> None:

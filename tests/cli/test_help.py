@@ -24,7 +24,19 @@ from tests.support import FIXTURES, mostly_long
 
 BZ128 = FIXTURES / "seed004/logs_fp32/mindspore/resnet50/bz128"
 #: Commands whose examples need what a test has not: a network, minutes, a database server, or an end by Ctrl-C.
-NOT_RUN = ("run", "watch", "--watch", "--serve", "postgresql://", "github", "example", "--comment", "delete", " ack ", " bisect ")
+NOT_RUN = (
+    "run",
+    "watch",
+    "--watch",
+    "--serve",
+    "postgresql://",
+    "github",
+    "example",
+    "--comment",
+    "delete",
+    " ack ",
+    " bisect ",
+)
 
 
 @cache

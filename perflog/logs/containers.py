@@ -204,6 +204,29 @@ def blocks_of(log: LogFile) -> Iterator[Load]:
         os.close(descriptor)
 
 
+def numbered_lines(log: LogFile, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """The raw lines of these numbers, which rise, with them, as far as the log has them; no empty ones.
+
+    Raises:
+        UnreadableError: as :func:`blocks_of` does; OSError: where the log is gone.
+    """
+    before, place = 0, 0
+    for load in blocks_of(log):
+        if place == len(numbers):
+            break
+        block = load()
+        end = before + block.count(b"\n")
+        if numbers[place] <= end + 1:
+            lines = block.split(b"\n")
+            while place < len(numbers) and numbers[place] <= end + 1:
+                if lines[numbers[place] - before - 1]:
+                    yield numbers[place], lines[numbers[place] - before - 1]
+                elif numbers[place] == end + 1:
+                    break  # it begins with the next block
+                place += 1
+        before = end
+
+
 def _blocks_of_member(log: LogFile) -> Iterator[Load]:
     for _, content in read_archive([log], -1):
         if isinstance(content, UnreadableError):

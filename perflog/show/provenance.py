@@ -15,7 +15,7 @@ from perflog.escaping import visible
 from perflog.evidence.witness import Witness
 from perflog.extraction import Extraction
 from perflog.logs.clean import clean_block
-from perflog.logs.containers import UnreadableError, blocks_of
+from perflog.logs.containers import UnreadableError, numbered_lines
 from perflog.logs.find import LogFile, find_logs
 from perflog.measurements.segment import Segment
 from perflog.runs.run import Metric, Run
@@ -135,21 +135,9 @@ def lines_of(run: Run, used: Mapping[RunKey, tuple[tuple[int, ...], int]]) -> li
 def texts_of_lines(log: LogFile, numbers: Sequence[int]) -> dict[int, str]:
     """The lines of these numbers, which rise, as far as the log has them."""
     texts: dict[int, str] = {}
-    if not numbers:
-        return texts
     try:  # it was there a moment ago; where it is not any more, the page says so in place of its lines
-        before = 0
-        for load in blocks_of(log):
-            block = load()
-            count = block.count(b"\n")
-            wanted = [number for number in numbers if before < number <= before + count + 1]
-            lines = block.split(b"\n") if wanted else []
-            for number in wanted:
-                if lines[number - before - 1] and number not in texts:
-                    texts[number] = _shown(lines[number - before - 1])
-            before += count
-            if before >= numbers[-1]:
-                break
+        for number, line in numbered_lines(log, numbers):
+            texts[number] = _shown(line)
     except (OSError, UnreadableError, PerflogError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         first = next((number for number in numbers if number not in texts), numbers[0])

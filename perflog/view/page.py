@@ -152,30 +152,45 @@ def _rank(records: RankRecords) -> dict[str, Any]:
     count = len(aside) - int(aside.sum())
     return {
         "rank": records.rank, "n": count, "columns": {name: _packed(columns[name][~aside]) for name in FIELDS},
-        "aside": {name: columns[name][aside].tolist() for name in FIELDS},
         "metrics": {name: _packed(columns[name][~aside]) for name in records.metrics}, "parts": records.parts,
         "factor": records.factor, "unit": records.unit, "refused": records.refused, "seconds": records.seconds,
         "origin": records.origin, "end": records.end, "leading": records.leading, "keyless": records.keyless,
         "interval": records.interval, "digits": records.digits, "none": records.none_at_all,
         "wholeSeconds": records.whole_seconds,
-        "impossible": records.reason,
+        "impossible": records.reason, "gaps": records.gaps,
     }  # fmt: skip
 
 
 def _packed(column: Floats) -> dict[str, Any]:
     """A column, (n,): a first value and a step where these say all of it, else its bytes, deflated.
 
-    The bytes of equal rank stand together (first those of the highest), so that what numbers share is packed well.
+    Decimals of few digits are whole numbers over a power of ten. The bytes of equal rank stand together, so that what
+    numbers share is packed well.
     """
     n = len(column)
-    if n and np.array_equal(column, column[0] + (column[1] - column[0] if n > 1 else 0.0) * np.arange(n)):
+    if not n:
+        return {"n": 0, "first": 0.0, "step": 0.0}
+    if np.array_equal(column, column[0] + (column[1] - column[0] if n > 1 else 0.0) * np.arange(n)):
         return {"n": n, "first": float(column[0]), "step": float(column[1] - column[0]) if n > 1 else 0.0}
-    planes = np.ascontiguousarray(column.astype("<f8").view(np.uint8).reshape(n, 8).T)
-    return {"n": n, "bytes": b64encode(compress(planes.tobytes(), 6)).decode()}
+    for power in _POWERS:
+        with np.errstate(invalid="ignore"):
+            whole = np.rint(column * power)
+        if np.array_equal(whole / power, column) and np.abs(whole).max() < 2**31:
+            return {"n": n, "power": power, "bytes": _deflated(whole.astype("<i4"))}
+    return {"n": n, "power": 0, "bytes": _deflated(column.astype("<f8"))}
+
+
+#: The powers of ten that decimals are whole numbers over.
+_POWERS = [10**digits for digits in range(7)]
+
+
+def _deflated(column: NDArray[Any]) -> str:
+    planes = np.ascontiguousarray(column.view(np.uint8).reshape(len(column), column.itemsize).T)
+    return b64encode(compress(planes.tobytes(), 6)).decode()
 
 
 def _texts(run: Run, records: RankRecords) -> dict[str, str]:
-    """The log lines of the records that cost most time, and those beside them, by their numbers."""
+    """The log lines of the records and gaps that cost most time, and those beside them, by their numbers."""
     columns = records.columns
     covers, time, lines = columns["covers"], columns["time"], columns["line"]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -183,9 +198,11 @@ def _texts(run: Run, records: RankRecords) -> dict[str, str]:
     usable = np.isfinite(per_step)
     if not usable.any() or run.log.pipe is not None:
         return {}
+    gaps = sorted(records.gaps, key=lambda gap: -gap[2])[:MOST_LINES]
+    around = {line for before, behind, _ in gaps for line in (*range(before, before + 4), behind) if line <= behind}
     usual = float(np.median(per_step[usable]))
     cost = np.where(usable & (per_step > OUTLIER * usual), time - usual * covers, 0.0)
     worst = np.argsort(-cost)[:MOST_LINES]
     chosen = {int(lines[place]) for place in worst if cost[place] > 0}
     wanted = {line + by for line in chosen for by in range(-BESIDE, BESIDE + 1) if 0 < line + by <= run.lines}
-    return {str(number): text for number, text in texts_of_lines(run.log, sorted(wanted)).items()}
+    return {str(number): text for number, text in texts_of_lines(run.log, sorted(wanted | around)).items()}

@@ -36,6 +36,7 @@ from perflog.runs.throughput import RunMeasurements
 from perflog.settings.config import Settings
 from perflog.settings.options import Window
 from perflog.show.extractions import Extractions
+from perflog.view.beside import Beside, beside, gaps_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +54,7 @@ class RankRecords(Struct):
 
     Attributes:
         rows: the records as bytes of float64, (fields, n): ``measurements.rows.FIELDS``, and below them the metrics.
-        metrics: the names of the numbers that lines print beside what they measure.
+        metrics: the names of the numbers that lines print beside what they measure, loss and memory among them.
         parts: those of them that are a part of a step's time, as a share of it.
         places: for each record its reason in :data:`_REASONS`, as bytes of int8, (n,); 0: it counts.
         reason: why the window cannot be taken; empty where it can.
@@ -66,6 +67,7 @@ class RankRecords(Struct):
         none_at_all: why no window gives a number; empty where one may.
         whole_seconds: of a clock in whole seconds whether it begins anew with each epoch, and in how many pieces more
             it is at most; None for any other.
+        gaps: where time passed that no record holds which counts (:func:`perflog.view.beside.gaps_of`).
     """
 
     rank: int
@@ -86,6 +88,7 @@ class RankRecords(Struct):
     digits: tuple[float, float, bool, float]
     none_at_all: str
     whole_seconds: tuple[bool, int] | None
+    gaps: list[tuple[int, int, float]]
 
     @property
     def columns(self) -> dict[str, Floats]:
@@ -146,12 +149,15 @@ def read_records(
 
 def records_of(its: RunMeasurements, window: Window) -> RunRecords | None:
     """The records of a run, with what a window takes of them; None where it has none."""
-    ranks = [_of_rank(its, rank, segment, window) for rank, segment in its.segments.items()]
+    stores = [segment.store for segment in its.segments.values()]
+    lines = [np.concatenate([rows[5] for rows in (*store.blocks(), *store.aside)]) for store in stores if store.count]
+    read = beside(its.pattern, its.run.log, [of_rank.astype(np.int64) for of_rank in lines])
+    ranks = [_of_rank(its, rank, segment, window, read) for rank, segment in its.segments.items()]
     found = [one for one in ranks if one is not None]
     return RunRecords(found) if found else None
 
 
-def _of_rank(its: RunMeasurements, rank: int, segment: Segment, window: Window) -> RankRecords | None:
+def _of_rank(its: RunMeasurements, rank: int, segment: Segment, window: Window, read: Beside) -> RankRecords | None:
     basis = segment.basis
     if basis is None or not segment.store.count:
         return None
@@ -167,13 +173,16 @@ def _of_rank(its: RunMeasurements, rank: int, segment: Segment, window: Window) 
     rows, codes = np.ascontiguousarray(rows[:, order]), codes[order]
     _mark_slow(rows, codes, run.throughput.excluded.get(SLOW, 0))
     digits = digits_of(segment)
-    printed = pattern.printed_means
+    metrics = [*(value.metric for value in pattern.printed_means), *read.columns]
+    parts = [value.metric for value in pattern.printed_means if value.is_part]
+    lines = rows[5].astype(np.int64)
+    gaps = [] if scale is None else gaps_of(lines, rows[3] * scale, codes == ASIDE_CODE, read)
+    rows = np.concatenate([rows, *(read.of(name, lines)[None] for name in read.columns)])
     return RankRecords(
-        rank, rows.tobytes(), [value.metric for value in printed], [v.metric for v in printed if v.is_part],
-        codes.tobytes(), reason, factor.value, factor.unit, factor.reason, scale, segment.count.origin,
-        segment.count.end, segment.tally.leading, segment.count.keyless, segment.count.interval,
+        rank, rows.tobytes(), metrics, parts, codes.tobytes(), reason, factor.value, factor.unit, factor.reason, scale,
+        segment.count.origin, segment.count.end, segment.tally.leading, segment.count.keyless, segment.count.interval,
         (digits.clock, digits.mean, digits.per_epoch, digits.origin), segment.refused or why_none_at_all(segment),
-        whole_seconds(pattern, segment),
+        whole_seconds(pattern, segment), gaps,
     )  # fmt: skip
 
 

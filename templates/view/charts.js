@@ -14,11 +14,14 @@ const charts = (() => {
     for (let i = 0; i < binary.length; i += 1) bytes[i] = binary.charCodeAt(i);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const planes = new Uint8Array(await new Response(stream).arrayBuffer());
-    const result = new Uint8Array(8 * packed.n);
-    for (let plane = 0; plane < 8; plane += 1) {
-      for (let i = 0; i < packed.n; i += 1) result[8 * i + plane] = planes[plane * packed.n + i];
+    const size = packed.power ? 4 : 8;
+    const result = new Uint8Array(size * packed.n);
+    for (let plane = 0; plane < size; plane += 1) {
+      for (let i = 0; i < packed.n; i += 1) result[size * i + plane] = planes[plane * packed.n + i];
     }
-    return new Float64Array(result.buffer);
+    if (!packed.power) return new Float64Array(result.buffer);
+    const whole = new Int32Array(result.buffer); // over a power of ten: decimals of few digits
+    return column(packed.n, (i) => whole[i] / packed.power);
   }
 
   function number(value) {
@@ -79,7 +82,7 @@ const charts = (() => {
       high = Math.min(at(1), at(0.5) + far);
     }
     const room = 0.08 * Math.max(high - low, 0.002 * Math.abs(high), 1e-12);
-    return [Math.max(0, low - room), high + room];
+    return [low < 0 ? low - room : Math.max(0, low - room), high + room];
   }
 
   const COLOURS = ["#2a6fb0", "#b3380b", "#0a7355", "#7a4ea3", "#8a5a00", "#a1245c", "#3d6b7d", "#5c6b1e"];

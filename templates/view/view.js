@@ -94,6 +94,8 @@
   const heights = (rank) => (state.y === "time" && rank.perStep ? rank.perStep : rank.rate ?? rank.perStep);
   const isTime = (rank) => heights(rank) === rank.perStep;
   const heightText = (rank) => (isTime(rank) ? seconds : number);
+  const nameOf = (metric) => words[metric] ?? metric;
+  const beside = (rank) => Object.keys(rank.metrics).filter((name) => !rank.parts.includes(name));
 
   // The number of a run at the settings in force: the command's own where these are the command's.
   function numberOf(run) {
@@ -286,6 +288,20 @@
       const y = Math.min(Math.max(plot.valToPos(ys[i], "y", true), bbox.top + 4 * ratio), bbox.top + bbox.height - 4 * ratio);
       ctx.beginPath(); ctx.arc(x, y, 3 * ratio, 0, 2 * Math.PI); ctx.fill();
     }
+    ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+    ctx.textAlign = "left";
+    ctx.strokeStyle = ctx.fillStyle = charts.variable("--gap");
+    let free = -Infinity;
+    for (const [line, , time] of made.rank.gaps) {
+      const x = plot.valToPos(xs[charts.place(made.rank.columns.line, line)], "x", true);
+      if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1) continue;
+      ctx.beginPath(); ctx.moveTo(x, bbox.top); ctx.lineTo(x, bbox.top + bbox.height); ctx.stroke();
+      const text = seconds(time);
+      const { width } = ctx.measureText(text);
+      if (x < free || x + width + 4 * ratio > bbox.left + bbox.width) continue; // lengths stand where there is room
+      ctx.fillText(text, x + 3 * ratio, bbox.top + 11 * ratio);
+      free = x + width + 8 * ratio;
+    }
     if (made.at >= 0 && made.focused) {
       ctx.strokeStyle = charts.variable("--ink");
       const x = plot.valToPos(xs[made.at], "x", true);
@@ -296,10 +312,11 @@
 
   function describe(made, i) {
     const { rank } = made;
-    return say("record", {
+    const more = beside(rank).filter((name) => Number.isFinite(rank.metrics[name][i]));
+    return [say("record", {
       step: arithmetic.general(rank.columns.end[i]), time: rank.perStep ? seconds(rank.perStep[i]) : "–",
       rate: rank.rate ? `${number(rank.rate[i])} ${rank.unit}` : "–", line: rank.columns.line[i],
-    });
+    }), ...more.map((name) => `${nameOf(name)} ${number(rank.metrics[name][i])}`)].join(" · ");
   }
 
   function point(made, i) {
@@ -319,22 +336,29 @@
       return element("li", "", {}, button);
     });
     if (list.length > 5) items.push(element("li", say("costs_more", { n: list.length - 5, share: share(list.slice(5).reduce((all, i) => all + time[i], 0) / total) })));
-    const aside = rank.aside.line ?? [];
-    if (aside.length) {
-      const all = rank.aside.time.reduce((sum, value) => sum + value, 0);
-      items.push(element("li", say("aside_sum", { n: aside.length, time: rank.seconds === null ? "–" : seconds(all * rank.seconds) })));
+    const gaps = [...rank.gaps].sort((a, b) => b[2] - a[2]);
+    for (const [before, behind, time] of gaps.slice(0, 3)) {
+      const text = say("gap", { before, behind, time: seconds(time) });
+      const button = element("button", text, { type: "button" });
+      button.addEventListener("click", () => openLines(made, before, behind, text));
+      items.push(element("li", "", {}, button));
     }
+    if (gaps.length > 3) items.push(element("li", say("gaps_sum", { n: gaps.length, time: seconds(gaps.reduce((sum, gap) => sum + gap[2], 0)) })));
     made.costs.replaceChildren(...items);
   }
 
   function openRecord(made, i) {
-    const { run, rank } = made;
-    const line = rank.columns.line[i];
+    const line = made.rank.columns.line[i];
+    openLines(made, line, line, describe(made, i));
+  }
+
+  function openLines(made, line, last, said) {
+    const { run } = made;
     $("record-title").textContent = say("lines_title", { name: run.name, line });
-    const inside = [element("p", describe(made, i))];
-    const texts = Object.entries(run.texts).map(([key, text]) => [Number(key), text]).filter(([key]) => Math.abs(key - line) <= 1);
+    const inside = [element("p", said)];
+    const texts = Object.entries(run.texts).map(([key, text]) => [Number(key), text]).filter(([key]) => key >= line - 1 && key <= last + 1);
     if (texts.some(([key]) => key === line)) {
-      inside.push(element("pre", "", { tabindex: "0" }, ...texts.map(([key, text]) => element(key === line ? "mark" : "span", `${key}  ${text}\n`))));
+      inside.push(element("pre", "", { tabindex: "0" }, ...texts.map(([key, text]) => element(key >= line && key <= last ? "mark" : "span", `${key}  ${text}\n`))));
     } else inside.push(element("p", say("no_text", { line, log: run.log })), element("pre", `sed -n ${line}p ${run.path}`, { tabindex: "0" }));
     $("record-body").replaceChildren(...inside);
     $("record").showModal();
@@ -345,11 +369,37 @@
   // ---------------------------------------------------------------- parts of a step, ranks, the table
   function drawParts(made) {
     const { rank } = made;
-    made.partsChart?.destroy();
+    for (const one of made.below ?? []) one.destroy();
+    made.below = [];
     made.parts.replaceChildren();
-    const names = Object.keys(rank.metrics);
-    const parts = names.filter((name) => rank.parts.includes(name));
-    if (!parts.length || !rank.perStep) return;
+    const { parts } = rank;
+    if (parts.length && rank.perStep) drawSplit(made, parts);
+    for (const name of beside(rank)) drawBeside(made, name);
+  }
+
+  // What lines print beside their speed: loss, memory, MFU; each by itself, along the same axis.
+  function drawBeside(made, name) {
+    const { rank } = made;
+    const all = along(rank), column = rank.metrics[name];
+    const known = Array.from(column.keys()).filter((i) => Number.isFinite(column[i]));
+    if (!known.length) return;
+    const xs = charts.column(known.length, (at) => all[known[at]]), ys = charts.column(known.length, (at) => column[known[at]]);
+    const [low, high] = range(made);
+    const from = Math.max(0, charts.place(xs, low) - 1), to = Math.min(xs.length, charts.place(xs, high) + 1);
+    const shown = ys.subarray(from, to);
+    const box = element("div", "", { class: "chart", "aria-hidden": "true" });
+    const ends = shown.length ? say("ends", { name: nameOf(name), first: number(shown[0]), last: number(shown[shown.length - 1]) }) : nameOf(name);
+    made.parts.append(element("p", ends, { class: "quiet" }), box);
+    if (!shown.length) return;
+    const [px, py] = charts.thinned(xs, ys, from, to, box.clientWidth || 800);
+    made.below.push(charts.chart(box, {
+      height: 84, x: [low, high], y: charts.limits(shown, state.outliers), yText: number, xText: state.x === "time" ? seconds : undefined,
+      series: [{ stroke: charts.variable("--strip"), points: { show: px.length < 80, size: 4 } }],
+    }, [px, py]));
+  }
+
+  function drawSplit(made, parts) {
+    const { rank } = made;
     const xs = along(rank), [low, high] = range(made);
     const from = Math.max(0, charts.place(xs, low) - 1), to = Math.min(rank.n, charts.place(xs, high) + 1);
     const sums = parts.map((_, at) => charts.column(rank.n, (i) => rank.perStep[i] * parts.slice(0, at + 1).reduce((all, name) => all + (rank.metrics[name][i] || 0), 0)));
@@ -361,10 +411,10 @@
     [...parts, say("time_of")].forEach((name, at) => key.append(element("span", name, {}, swatch(at))));
     const box = element("div", "", { class: "chart", "aria-hidden": "true" });
     made.parts.append(key, box);
-    made.partsChart = charts.chart(box, {
+    made.below.push(charts.chart(box, {
       height: 110, x: [low, high], y: charts.limits(Float64Array.from(columns[columns.length - 1]), state.outliers).map((end, at) => (at ? end : 0)), yText: seconds,
       series: all.map((_, at) => ({ stroke: charts.colour(at), fill: at < parts.length ? `${charts.colour(at)}44` : undefined })),
-    }, [grid.map(([begin, end]) => xs[Math.min(end, rank.n) - 1]), ...columns]);
+    }, [grid.map(([begin, end]) => xs[Math.min(end, rank.n) - 1]), ...columns]));
   }
 
   function swatch(at) {
@@ -420,14 +470,18 @@
     made.table.replaceChildren(element("summary", say("table", { n: rows.length })));
     made.table.addEventListener("toggle", () => {
       if (!made.table.open || made.table.querySelector("table")) return;
-      const head = ["steps_of", "records_of", "time_of", "rate_of"].map((name) => element("th", say(name), { scope: "col" }));
+      const more = beside(rank);
+      const head = [...["steps_of", "records_of", "time_of", "rate_of"].map((name) => say(name)), ...more.map(nameOf)].map((name) => element("th", name, { scope: "col" }));
       const body = rows.map(([begin, end]) => {
         let work = 0, time = 0, steps = 0;
         for (let i = begin; i < end; i += 1) { work += rank.columns.work[i]; time += rank.columns.time[i]; steps += rank.columns.covers[i]; }
         const rate = rank.refused ? "–" : `${number(work / time * rank.factor)} ${rank.unit}`;
         const step = rank.seconds === null ? "–" : seconds(time / steps * rank.seconds);
         const names = `${arithmetic.general(rank.columns.start[begin])}–${arithmetic.general(rank.columns.end[end - 1])}`;
-        return element("tr", "", {}, element("th", names, { scope: "row" }), element("td", String(end - begin)), element("td", step), element("td", rate));
+        return element("tr", "", {}, element("th", names, { scope: "row" }), element("td", String(end - begin)), element("td", step), element("td", rate), ...more.map((name) => {
+          const known = rank.metrics[name].subarray(begin, end).findLast(Number.isFinite);
+          return element("td", known === undefined ? "–" : number(known));
+        }));
       });
       made.table.append(element("div", "", { class: "scroll", tabindex: "0", role: "region", "aria-label": say("table", { n: rows.length }) }, element("table", "", {}, element("thead", "", {}, element("tr", "", {}, ...head)), element("tbody", "", {}, ...body))));
     });

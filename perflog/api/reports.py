@@ -323,7 +323,7 @@ def plot(
 
 @in_python_terms
 def report(
-    paths: Paths, output: PathLike, *, html: bool | None = None, language: str = "en",
+    paths: Paths, output: PathLike, *, html: bool | None = None, language: str = "en", view: PathLike | None = None,
     cache: bool | None = None, **options: Unpack[ExtractionOptions],
 ) -> Report:  # fmt: skip
     """Make a report (``perflog report``); ``.write()`` of the result writes it.
@@ -333,6 +333,7 @@ def report(
         output: the report's file; its links and recipes are relative to the file's folder.
         html: an HTML page in place of a README; None: by the output's name.
         language: ``en`` or ``zh``.
+        view: the page of runs over time (:func:`perflog.view`) that an HTML page leads to, made with it.
         cache: whether to read the logs alone that have changed (:func:`perflog.extract`).
         options: the options of extraction (see :mod:`perflog.api`).
 
@@ -352,7 +353,12 @@ def report(
     as_page = file.suffix.lower() in (".html", ".htm") if html is None else html
     if reason := refusal(file, as_page):
         raise UsageError(reason)
-    made = make_report(path_list(paths), given_options(options), file, language, as_page, extractions_of(cache))
+    if view is not None and not as_page:
+        raise UsageError("a README has no links to runs: view goes with an HTML page")
+    made = make_report(
+        path_list(paths), given_options(options), file, language, as_page, extractions_of(cache),
+        view=None if view is None else Path(view),
+    )  # fmt: skip
     return Report(made.files, made.described)
 
 

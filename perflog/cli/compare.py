@@ -18,6 +18,7 @@ from perflog.cli.options import (
     Logs,
     Output,
     Quiet,
+    Viewed,
     Where,
     WithCache,
     extraction_options,
@@ -25,6 +26,7 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, tables_text, to_terminal
 from perflog.cli.progress import end_where_unread, extractions
+from perflog.cli.viewing import address_of_view, write_view_of
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import names_in, one_of, pairs, settings
 
@@ -134,8 +136,8 @@ def compare(
     across: Across = "", repeats_over: RepeatsOver = "", where: Where = None, alias: Alias = None, sort: Sort = "",
     columns: Columns = "", wide: Wide = False, gate: GateFlag = False, fail_on: FailOn = "",
     explain_verdicts: Explain = False, form: Form = None, marker: Marker = "", comment: Comment = False,
-    output: Output = None, history: History = None, database: DatabaseName = None, cache: WithCache = None,
-    quiet: Quiet = False,
+    output: Output = None, view: Viewed = None, history: History = None, database: DatabaseName = None,
+    cache: WithCache = None, quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Is the new version faster? Each case's ratio, its interval and a verdict."""
     from perflog.cases.pairs import metrics_named
@@ -160,6 +162,7 @@ def compare(
     rule = Rule(metric, share(margin, "--margin"), level / 100)
     marker_of(marker or metric)  # a wrong name is told before the logs are read
     chosen = settings(given | {"database": database}, [side for side in sides if Path(side).exists()])
+    in_page = address_of_view(view, output, sides)
     selection = (
         names(across, "across"),
         names(repeats_over, "repeats-over"),
@@ -170,8 +173,9 @@ def compare(
     comparisons = _compared(sides, chosen, rule, selection, read, history)
     result = result_of(comparisons, reasons) if reasons else None
     comparisons = [in_order(comparison, sort) for comparison in comparisons] if sort else comparisons
-    look = Look(form, marker or metric, Shown(names_in(columns), wide), explain_verdicts, reasons, result)
+    look = Look(form, marker or metric, Shown(names_in(columns), wide), explain_verdicts, reasons, result, in_page)
     show(comparisons, look, output, quiet)
+    write_view_of(view, sides, chosen, quiet)
     if comment:
         comment_on_pull_request(comparisons, look, quiet)
     if result is not None:

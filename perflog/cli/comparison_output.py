@@ -36,6 +36,7 @@ class Look:
         explained: whether it is said what the verdicts mean.
         fail_on: the reasons that the gate was asked for.
         result: what the gate says; None where there is none.
+        view: the address of the page of runs over time, as it stands in a page; empty for none.
     """
 
     form: str
@@ -44,6 +45,7 @@ class Look:
     explained: bool = False
     fail_on: Sequence[str] = ()
     result: GateResult | None = None
+    view: str = ""
 
 
 def show(comparisons: Sequence[Comparison], look: Look, output: Path | None, quiet: bool) -> None:
@@ -79,7 +81,7 @@ def rendered(comparisons: Sequence[Comparison], look: Look, terminal: bool) -> t
     if look.form == "csv":
         return outputs.comparison_csv(comparisons, look.shown.columns), ""
     if look.form == "html":
-        return page.html_page(comparisons, look.result), ""
+        return page.html_page(comparisons, look.result, look.view), ""
     if look.form == "junit":
         return junit("perflog compare", outputs.tests(comparisons, look.fail_on)), ""
     return (_markdown(comparisons, look) if look.form == "markdown" else _table(comparisons, look, terminal)), ""

@@ -74,6 +74,10 @@ _CODE = "For a site: the repository's address, to link commits and differences: 
 CodeAddress = Annotated[
     str, typer.Option("--code-url", help=_CODE, metavar="URL", show_default=False, rich_help_panel=Rare(SITE))
 ]
+_VIEWED = "For a site: the pages of campaigns' runs (perflog view), from the site: ../runs/{campaign}.html."
+ViewAddress = Annotated[
+    str, typer.Option("--view", help=_VIEWED, metavar="ADDRESS", show_default=False, rich_help_panel=Rare(SITE))
+]
 SiteLang = Annotated[str, shared_option("lang", show_default=True, needed=(), group=SITE)]
 _OUTPUT = "Write to this file; .svg and .png are pictures; a folder (site/) becomes a site."
 OutputText = Annotated[str | None, typer.Option("--output", "-o", help=_OUTPUT, show_default=False)]
@@ -95,6 +99,7 @@ class Asked:
     branch: str
     language: str
     code: str
+    view: str
     quiet: bool
 
 
@@ -172,7 +177,7 @@ def history(
     context: typer.Context, case: Cases = None, regressions: Changed = False, since: Since = "", branch: OfBranch = "",
     value: Value = "throughput", margin: Margin = "2%", ignore: Ignore = None, gate: GateFlag = False,
     fail_on: FailOn = "", form: Format = None, output: OutputText = None, lang: SiteLang = "en",
-    database: DatabaseName = None, code_url: CodeAddress = "", quiet: Quiet = False,
+    database: DatabaseName = None, code_url: CodeAddress = "", view: ViewAddress = "", quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """List the campaigns that were saved; follow cases over them; find those that changed; make a site of all."""
     from perflog.cases.pairs import metrics_named
@@ -185,13 +190,14 @@ def history(
         return
     asked = Asked(
         place, _wanted(case), metrics_named(value), share(margin, "--margin"), ignore or [], since, branch, lang,
-        code_url, quiet,
+        code_url, view, quiet,
     )  # fmt: skip
     site = output is not None and (output.endswith("/") or Path(output).is_dir())
     file = Path(output) if output is not None else None
     reasons = _reasons(regressions, gate, fail_on, since)
-    if code_url and not site:
-        raise UsageError("--code-url is for a site: perflog history -o site/ --code-url URL")
+    for option, given in {"--code-url": code_url, "--view": view}.items():
+        if given and not site:
+            raise UsageError(f"{option} is for a site: perflog history -o site/ {option} {given}")
     if file is not None and site:
         _write_site(asked, file, regressions, form)
     elif regressions:
@@ -236,7 +242,7 @@ def _write_site(asked: Asked, folder: Path, regressions: bool, form: str | None)
         raise UsageError(refused)
     made = site(
         asked.place, folder, asked.metric.split(","), asked.margin, asked.wanted, asked.ignored, asked.language,
-        asked.branch, asked.code,
+        asked.branch, asked.code, asked.view,
     )  # fmt: skip
     publish(folder, made.files)
     say_written(folder / "index.html", asked.quiet, made.described)

@@ -34,6 +34,7 @@ from perflog.cli.options import (
     Shown,
     Sort,
     TextOrJson,
+    Viewed,
     Where,
     Wide,
     WithCache,
@@ -41,6 +42,7 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, prose
 from perflog.cli.progress import extractions
+from perflog.cli.viewing import write_view_of
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import DEFAULTS, find_config, pairs, settings
 from perflog.show.options import format_for
@@ -93,7 +95,8 @@ Parts = Annotated[
 def extract(
     logs: Logs, given: Given, where: Where = None, sort: Sort = "", columns: Shown = "", wide: Wide = False,
     notes: Notes = None, watch: Watch = False, shard: Shard = "", on: On = "", shards: Shards = None,
-    format_: Format = None, output: Output = None, cache: WithCache = None, quiet: Quiet = False,
+    format_: Format = None, output: Output = None, viewed: Viewed = None, cache: WithCache = None,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Extract throughput, speedup and the program's own results from training logs."""
     chosen = settings(given | {"format": format_}, logs)
@@ -103,6 +106,7 @@ def extract(
         return
     form = form_of(output, chosen)
     view = View.asked(where, sort, columns, wide, notes)
+    write_view_of(viewed, logs, chosen, quiet)
     if watch:
         show_again_and_again(logs, chosen, view)
     if kept is not None and not on and form not in OF_SEVERAL_FILES:

@@ -62,6 +62,11 @@ ParserNames = Annotated[list[str] | None, shared_option("parser")]
 Parsers = Annotated[list[str] | None, shared_option("parsers")]
 Output = Annotated[Path | None, shared_option("output")]
 Quiet = Annotated[bool, shared_option("quiet", show_default=True)]
+_VIEWED = "Write the runs over time to this page too (perflog view); numbers lead to it."
+Viewed = Annotated[
+    Path | None,
+    typer.Option("--view", help=_VIEWED, metavar="FILE", show_default=False, rich_help_panel=Rare("Options")),
+]
 DatabaseName = Annotated[
     str | None,
     typer.Option("--database", help=_DATABASE, metavar="DATABASE", show_default=False, rich_help_panel=Rare("Options")),

@@ -30,6 +30,7 @@ from perflog.cli.options import (
     Templates,
     Titles,
     Values,
+    Viewed,
     Where,
     WithCache,
     extraction_options,
@@ -139,7 +140,7 @@ def plot(
 
 @app.command(
     epilog=examples(
-        "perflog report logs/ --warmup 100 -o report.html",
+        "perflog report logs/ --warmup 100 -o report.html --view runs.html",
         "perflog report logs/ --warmup 100 --where framework=PyTorch -o RESULTS.md",
         more="`perflog readme README.md` makes the regions of a README anew.",
     )
@@ -147,7 +148,8 @@ def plot(
 @extraction_options()
 def report(
     logs: Logs, given: Given, output: Output = None, where: Where = None, rows: ReportRows = "",
-    columns: ReportColumns = "", lang: Lang = "en", html: Html = False, cache: WithCache = None, quiet: Quiet = False,
+    columns: ReportColumns = "", lang: Lang = "en", html: Html = False, view: Viewed = None, cache: WithCache = None,
+    quiet: Quiet = False,
 ) -> None:  # fmt: skip
     """Write a report, with a section for each model and unit: Markdown that `perflog readme` keeps true, or a page."""
     from perflog.show.contents import Choice
@@ -163,9 +165,11 @@ def report(
     reason = refusal(output, page)
     if reason:
         raise typer.BadParameter(reason, param_hint="--output")
+    if view is not None and not page:
+        raise typer.BadParameter("a README has no links to runs: --output report.html", param_hint="--view")
     choice = Choice(pairs(where or [], "where"), rows, columns)
     read = extractions(quiet, cache_of(cache, quiet))
-    result = make_report(logs, given, output, lang, page, read, choice)
+    result = make_report(logs, given, output, lang, page, read, choice, view)
     result.write()
     say_written(output, quiet, result.described)
     end_where_unread(read, quiet)

@@ -37,6 +37,7 @@ from perflog.show.drawing import (
 from perflog.show.text import TextTable
 from perflog.show.words import BEGINNING, LANGUAGES, page_templates, words
 from perflog.stats.verdict import Better, Verdict
+from perflog.view.links import link_to
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,23 +48,24 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 180.0, 20.0
 
 
-def html_page(comparisons: Sequence[Comparison], result: GateResult | None = None) -> bytes:
+def html_page(comparisons: Sequence[Comparison], result: GateResult | None = None, view: str = "") -> bytes:
     """The whole page.
 
     Args:
         comparisons: of one command.
         result: what the gate says; None where there is none.
+        view: the address of the page of both sides' runs over time; empty for none.
     """
     names = " and ".join(comparison.new for comparison in comparisons)
     title = f"{comparisons[0].rule.metric}: {names} against {comparisons[0].old}"
     text = page_templates().get_template("compare.html.j2").render(
         beginning=BEGINNING, version=__version__, language=LANGUAGES["en"], title=title,
-        words=words("pages", "en")["compare"], gate=result, parts=[_part(comparison) for comparison in comparisons],
+        words=words("pages", "en")["compare"], gate=result, parts=[_part(one, view) for one in comparisons],
     )  # fmt: skip
     return str(text).encode("utf-8", "backslashreplace")
 
 
-def _part(comparison: Comparison) -> dict[str, Any]:
+def _part(comparison: Comparison, view: str) -> dict[str, Any]:
     """What the page says of one comparison."""
     bare = replace(comparison, unpaired=())  # they are all listed below
     table = comparison_table(bare)
@@ -76,7 +78,7 @@ def _part(comparison: Comparison) -> dict[str, Any]:
         "opening": first,
         "warnings": others,
         "columns": _columns(table),
-        "rows": _rows(comparison, table),
+        "rows": _rows(comparison, table, view),
         "made": caption(comparison, units_of([comparison])),
         "notes": [note.partition(". ")[2] for note in table.footnotes[:numbered]],
         "below": table.footnotes[numbered:],
@@ -96,7 +98,7 @@ def _columns(table: TextTable) -> list[dict[str, Any]]:
     ]
 
 
-def _rows(comparison: Comparison, table: TextTable) -> list[dict[str, Any]]:
+def _rows(comparison: Comparison, table: TextTable, view: str) -> list[dict[str, Any]]:
     scale = _scale(comparison)
     names = columns_of(comparison, Shown(), has_notes=True)
     rows = []
@@ -109,6 +111,7 @@ def _rows(comparison: Comparison, table: TextTable) -> list[dict[str, Any]]:
         )  # fmt: skip
         rows.append({
             "name": texts["case"],
+            "view": link_to(view, _logs(row), "overlay") if view else "",
             "verdict": texts["verdict"],
             "look": VERDICTS[row.verdict].look,
             "marks": [mark for mark in texts["notes"].split(",") if mark],
@@ -119,6 +122,11 @@ def _rows(comparison: Comparison, table: TextTable) -> list[dict[str, Any]]:
             "numbers": [_cell(text, value) for text, value in numbers],
         })  # fmt: skip
     return rows
+
+
+def _logs(row: CaseComparison) -> list[str]:
+    """The logs of both sides, the old side's first."""
+    return [run.log.name for case in (row.pair.old, row.pair.new) for run in case.runs]
 
 
 def _cell(text: str, value: float | None) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from perflog.show.text import counted, number
 from perflog.show.words import BEGINNING, LANGUAGES, page_templates, words
 from perflog.stats.changes import LEAST
 from perflog.stats.verdict import MARGIN
+from perflog.view.links import link_to
 
 #: A campaign's label, and a case's number in it.
 _Case = tuple[str, int]
@@ -48,6 +50,8 @@ _STATES = {
     "too_few": "open", "steady": "same",
 }  # fmt: skip
 #: What the name of a file keeps of a case's name, and how much of it.
+#: What stands for a campaign's label in the address of its runs.
+_LABEL = "{campaign}"
 _PLAIN, _LONGEST_NAME = re.compile(r"[^a-z0-9]+"), 60
 #: The address of a repository: nothing that a browser would run.
 _ADDRESS = re.compile(r"https?://[^\s/?#]+/[^\s?#]+")
@@ -69,7 +73,7 @@ class Site:
 def site(
     database: Database, folder: Path, metrics: Sequence[str] = ("throughput",), margin: float = MARGIN,
     wanted: Mapping[str, str] | None = None, ignored: Collection[str] = (), language: str = "en",
-    branch: str = "", code: str = "",
+    branch: str = "", code: str = "", view: str = "",
 ) -> Site:  # fmt: skip
     """All cases of a history as pages.
 
@@ -82,13 +86,18 @@ def site(
         language: ``en`` or ``zh``.
         branch: campaigns of this branch alone; empty: all.
         code: the address of the repository, of whose commits and differences the pages then have links.
+        view: the address of the page of a campaign's runs over time, with ``{campaign}`` for its label; numbers lead to
+            it. One that is a path begins in the folder, and links are made where the file is there.
 
     Raises:
-        UsageError: when there is no history, no such case or metric, or the address is none.
+        UsageError: when there is no history, no such case or metric, or an address is none.
         PerflogError: when the database cannot be read.
     """
     if code and not _ADDRESS.fullmatch(code):
         raise UsageError(f"--code-url {code}: expected the address of a repository: https://github.com/NAME/NAME")
+    if view and _LABEL not in view:
+        raise UsageError(f"--view {view}: expected an address with {_LABEL} in it: ../runs/{_LABEL}.html")
+    view = view if "://" in view or not view else os.path.normpath(folder / view)
     named = list(dict.fromkeys(metrics))
     followed = [regressions(database, "", metric, margin, wanted, ignored, branch) for metric in named]
     entries = campaigns(database)
@@ -99,7 +108,7 @@ def site(
         up = "../" * here.count("/")
         others = [(metric, f"{up}{place}{INDEX}") for metric, place in folders.items() if metric != found.metric]
         logs = _run_logs(database, found.metric)
-        made = _Pages(found, logs, folder / here, language, code.rstrip("/"), others)
+        made = _Pages(found, logs, folder / here, language, code.rstrip("/"), view, others)
         files |= {f"{here}{name}": data for name, data in made.files(entries).items()}
     cases = max(len(found.followed) for found in followed)
     pages = sum(name.endswith(".html") for name in files)
@@ -118,6 +127,7 @@ class _Pages:
         folder: where they will lie.
         language: of their words.
         code: the address of the repository; empty: unknown.
+        view: the address of the page of a campaign's runs, with ``{campaign}`` in it; empty: there is none.
         others: the other metrics of the site, each with the address of its index.
     """
 
@@ -126,6 +136,7 @@ class _Pages:
     folder: Path
     language: str
     code: str
+    view: str
     others: Sequence[tuple[str, str]]
 
     def files(self, entries: Sequence[Entry]) -> dict[str, bytes]:
@@ -139,6 +150,8 @@ class _Pages:
             changes = [change for change in found.changes if change.series is line]
             own = [event for event in found.notes if not event.key or event.name == line.name]
             values = _case(line, along, changes, own, self.logs, self.folder / CASES, self.language, self.code)
+            for row in (row for part in values["parts"] for row in part["rows"]):
+                row["view"] = self._view(row["campaign"], [log["name"] for log in row["logs"]])
             files[place] = self._page(templates, "history_case.html.j2", values)
             rows.append(_row(line, along, changes, place, self.language))
         by_line = dict(zip(map(id, found.followed), places, strict=True))
@@ -151,6 +164,15 @@ class _Pages:
             values = beside(found.followed, of_lines, places, labels, texts) | {"metric": index["metric"]}
             files[BESIDE] = self._page(templates, "history_campaigns.html.j2", values)
         return files
+
+    def _view(self, campaign: str, logs: Sequence[str]) -> str:
+        """The address of runs of a campaign over time, as it stands in a case's page; empty where there is none."""
+        if not self.view or not logs:
+            return ""
+        if "://" in self.view:
+            return link_to(self.view.replace(_LABEL, quote(campaign, safe="")), logs)
+        file = self.view.replace(_LABEL, campaign)
+        return link_to(address(file, self.folder / CASES), logs) if Path(file).is_file() else ""
 
     def _page(self, templates: Any, name: str, values: Mapping[str, Any]) -> bytes:
         text = templates.get_template(name).render(

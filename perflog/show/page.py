@@ -112,13 +112,14 @@ def _rename(element: ET.Element, name: str, used: set[str]) -> None:
             element.set(key, _REFERENCE.sub(rf"url(#{name}-\1)", value))
 
 
-def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, language: str) -> bytes:
+def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, language: str, view: str = "") -> bytes:
     """The whole page, its links to logs relative to ``base``.
 
     Args:
         read: the cases that the page shows, with the lines that they stand on.
         shown: the page's sections.
         commands: the commands that make it.
+        view: the address of the page of runs over time; empty for none.
 
     Raises:
         UsageError: when the cases of a section do not fit one table, or a picture cannot be made.
@@ -149,7 +150,7 @@ def page(read: ReadLogs, shown: Contents, commands: Sequence[str], base: Path, l
             several=several,
             undrawn=shown.undrawn,
             steps=steps,
-            cases=[case_details(case, cases, read, base, language) for case in extraction.cases],
+            cases=[case_details(case, cases, read, base, language, view) for case in extraction.cases],
             without=[
                 (
                     cases.id_of(case),

@@ -27,6 +27,7 @@ from perflog.show.steps import SeenTrace, Trace, seen_trace, trace_from
 from perflog.show.text import interval, two_digits
 from perflog.show.words import Words, in_language, window_text, words
 from perflog.show.words import shown as said
+from perflog.view.links import link_to
 
 # ----------------------------------------------------------------------------------------------------
 # Logs read once for a page: cases, step times for its picture, and the log lines that each number stands on.
@@ -190,8 +191,12 @@ def named(cases: Sequence[Case]) -> Named:
     return Named(names, ids)
 
 
-def case_details(case: Case, shown: Named, read: ReadLogs, base: Path, language: str) -> dict[str, Any]:
-    """Everything that a page says of a case, for its template; addresses of logs are relative to ``base``."""
+def case_details(case: Case, shown: Named, read: ReadLogs, base: Path, language: str, view: str = "") -> dict[str, Any]:
+    """Everything that a page says of a case, for its template; addresses of logs are relative to ``base``.
+
+    Args:
+        view: the address of a page of runs over time; empty for none.
+    """
     texts, base_id = words("reports", language), shown.id_of(case.base)
     metrics = [_summary(summary, texts, language) for summary in case.metrics.values()]
     quotients = (
@@ -222,7 +227,11 @@ def case_details(case: Case, shown: Named, read: ReadLogs, base: Path, language:
         "metrics": metrics,
         "notes": in_language([note.text for note in case.notes], language),
         "folders": [(folder, list(logs.items())) for folder, logs in folders.items()],
-        "runs": [_run(run, read, base, texts, language) for run in case.runs],
+        "runs": [
+            {**_run(run, read, base, texts, language), "view": link_to(view, [run.log.name]) if view else ""}
+            for run in case.runs
+        ],
+        "view": link_to(view, [run.log.name for run in case.runs]) if view else "",
     }
 
 

@@ -25,7 +25,7 @@ from perflog.resources import folder
 from perflog.runs.factor import FACTORS, PATH_ALONE
 from perflog.runs.run import Run
 from perflog.settings.config import DEFAULTS, settings
-from perflog.show.contents import Choice, Contents, contents
+from perflog.show.contents import Choice, Contents, address, contents
 from perflog.show.extractions import Extractions
 from perflog.show.options import words_of
 from perflog.show.page import page
@@ -80,8 +80,8 @@ class Wanted:
         return [*_near(self.logs, base), *words_of(near)]
 
 
-def _page(wanted: Wanted, extractions: Extractions) -> Report:
-    """One HTML page that holds everything."""
+def _page(wanted: Wanted, extractions: Extractions, view: Path | None) -> Report:
+    """One HTML page that holds everything, and the page of runs over time that it leads to."""
     given, choice, base = settings(wanted.given, wanted.logs), wanted.choice, wanted.output.parent
     read = read_with_lines(wanted.logs, given, extractions, None if choice.where else MOST_RUNS)
     extraction = replace(read.extraction, cases=chosen(read.extraction.cases, choice.where))
@@ -93,10 +93,17 @@ def _page(wanted: Wanted, extractions: Extractions) -> Report:
         shlex.join(["perflog", "report", *own, *dimensions, *in_language, "-o", wanted.output.name]),
     ]
     shown = contents(extraction, choice)
-    data = page(replace(read, extraction=extraction), shown, commands, base, wanted.language)
+    in_page = "" if view is None else address(str(view), base)
+    data = page(replace(read, extraction=extraction), shown, commands, base, wanted.language, in_page)
     pictures = sum(section.scaling for section in shown.sections) + shown.steps
     described = f"{counted(len(extraction.cases), 'case')}, {counted(pictures, 'picture')}, {len(data) / 1000:,.0f} kB"
-    return Report({wanted.output: data}, described)
+    if view is None:
+        return Report({wanted.output: data}, described)
+    from perflog.view.page import view_page
+    from perflog.view.records import read_records
+
+    seen = read_records(wanted.logs, given, extractions, choice.where)
+    return Report({wanted.output: data, view: view_page(seen, wanted.language)}, described)
 
 
 def _readme(wanted: Wanted, extractions: Extractions) -> Report:
@@ -186,9 +193,12 @@ def _skeleton(wanted: Wanted, shown: Contents, parts: Sequence[str]) -> str:
 
 def make_report(
     logs: Sequence[str], given: Mapping[str, Any], output: Path, language: str, html: bool, extractions: Extractions,
-    choice: Choice | None = None,
+    choice: Choice | None = None, view: Path | None = None,
 ) -> Report:  # fmt: skip
     """A report, as a page or as a README; its files are not written yet.
+
+    Args:
+        view: the page of runs over time that is made with a page; None for none.
 
     Raises:
         UsageError: when there is no case, or the cases do not fit one table.
@@ -196,7 +206,7 @@ def make_report(
     """
     wanted = Wanted(logs, given, output, language, choice or Choice())
     if html:
-        return _page(wanted, extractions)
+        return _page(wanted, extractions, view)
     if reason := missing_folder(output):  # the recipes' paths lead through it
         raise UsageError(f"cannot write {str(output)!r}: {reason}")
     return _readme(wanted, extractions)

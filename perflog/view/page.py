@@ -24,6 +24,7 @@ from perflog.runs.run import Run
 from perflog.show.provenance import named, texts_of_lines
 from perflog.show.words import BEGINNING, LANGUAGES, in_language, page_templates, words
 from perflog.show.words import shown as said
+from perflog.view.links import log_key
 from perflog.view.records import ASIDE_CODE, RankRecords, RunRecords, Seen
 
 Floats = NDArray[np.float64]
@@ -127,7 +128,8 @@ def _run(run: Run, records: RunRecords | None, name: str, number: int, case: str
     """A run with the command's number, what is said of it, and its records."""
     ranks = [] if records is None else [_rank(one) for one in records.ranks]
     return {
-        "id": number, "name": visible(name), "log": visible(run.log.name), "case": visible(case),
+        "id": number, "key": log_key(run.log.name), "name": visible(name),
+        "log": visible(run.log.name), "case": visible(case),
         "path": shlex.quote(visible(run.log.name)), "lines": [run.first_line, run.last_line],
         **number_of(run, language), "notes": in_language([visible(note.text) for note in run.notes], language),
         "texts": {} if records is None else _texts(run, records.ranks[0]), "ranks": ranks,

@@ -30,8 +30,11 @@
     state.zoom = range("zoom").length === 2 ? range("zoom") : null;
     const [run, from, to] = range("selected");
     state.selected = to !== undefined && run < data.runs.length ? { run, from, to } : null;
-    return given.get("run");
+    state.only = given.has("logs") ? given.get("logs").split(",") : null;
   }
+
+  // The runs that the address asks for; all where it asks for none.
+  const inView = () => data.runs.filter((run) => !state.only || state.only.includes(run.key));
 
   function toAddress() {
     const shown = new URLSearchParams();
@@ -39,6 +42,7 @@
     for (const name of fields) if (form.elements[name].value !== (defaults[name] ?? "")) shown.set(name, form.elements[name].value);
     if (state.outliers) shown.set("outliers", "1");
     if (state.zoom) shown.set("zoom", state.zoom.map(arithmetic.general).join("~"));
+    if (state.only) shown.set("logs", state.only.join(","));
     if (state.selected) shown.set("selected", [state.selected.run, state.selected.from, state.selected.to].join("~"));
     const address = shown.size ? `#${shown}` : location.pathname + location.search;
     history.replaceState(null, "", address);
@@ -113,7 +117,10 @@
   function build() {
     for (const made of sections.values()) made.chart?.destroy();
     sections.clear();
-    $("runs").replaceChildren(...data.runs.map((run) => {
+    const runs = inView(), lacking = (state.only ?? []).filter((key) => data.runs.every((run) => run.key !== key)).length;
+    $("only").hidden = !state.only;
+    $("which").textContent = state.only ? say("only", { n: runs.length, all: data.runs.length }) + (lacking ? ` ${say("lacking", { n: lacking })}` : "") : "";
+    $("runs").replaceChildren(...runs.map((run) => {
       const section = element("section", "", { class: "run", id: `run-${run.id}`, "aria-labelledby": `name-${run.id}` });
       const title = element("h2", run.name, { id: `name-${run.id}` });
       title.append(" ", element("span", `${run.case === run.name ? "" : `${run.case} · `}${say("lines", { first: run.lines[0], last: run.lines[1] })}`, { class: "quiet" }));
@@ -133,8 +140,8 @@
       sections.set(run.id, made);
       return section;
     }));
-    const all = data.runs.reduce((total, run) => total + run.ranks.reduce((n, rank) => n + rank.n, 0), 0);
-    $("lead").textContent = say("lead", { runs: counted(data.runs.length, "run", "runs"), records: counted(all, "records", "records") });
+    const all = runs.reduce((total, run) => total + run.ranks.reduce((n, rank) => n + rank.n, 0), 0);
+    $("lead").textContent = say("lead", { runs: counted(runs.length, "run", "runs"), records: counted(all, "records", "records") });
     $("without").hidden = !data.skipped.length;
     $("without").querySelector("ul").replaceChildren(...data.skipped.map(([name, reason]) => element("li", "", {}, element("bdi", name), " ", element("span", reason))));
     for (const made of sections.values()) seen.observe(made.section);
@@ -530,6 +537,7 @@
     zoomed();
   });
   $("unselect").addEventListener("click", () => { state.selected = null; state.zoom = null; zoomed(); });
+  $("every").addEventListener("click", () => { state.only = null; toAddress(); build(); change(); });
   $("reset").addEventListener("click", () => {
     for (const name of ["warmup", "steps", "last", "estimator"]) form.elements[name].value = data.settings[name] ?? "";
     change();
@@ -567,10 +575,10 @@
     $("runs").hidden = state.look !== "strips";
     place.hidden = state.look === "strips";
     if (place.hidden) return;
-    const able = data.runs.filter((run) => run.ranks.length);
+    const able = inView().filter((run) => run.ranks.length);
     await Promise.all(able.map(unpack));
     const groups = isBands
-      ? data.cases.map((one) => ({ name: one.name, runs: one.runs.map((id) => data.runs[id]).filter((run) => run.ranks.length) })).filter((one) => one.runs.length)
+      ? data.cases.map((one) => ({ name: one.name, runs: one.runs.map((id) => data.runs[id]).filter((run) => able.includes(run)) })).filter((one) => one.runs.length)
       : able.map((run) => ({ name: run.name, runs: [run] }));
     place.hiddenGroups ??= new Set();
     const shown = groups.filter((group, at) => (place.hiddenGroups.has(group.name) ? false : at < 40));
@@ -636,7 +644,7 @@
 
   // ---------------------------------------------------------------- cases, and everything anew
   function sayCases() {
-    const known = data.cases.filter((one) => one.runs.length > 1 && !one.machines);
+    const known = data.cases.filter((one) => one.runs.length > 1 && !one.machines && one.runs.every((id) => sections.has(id)));
     const lines = known.map((one) => {
       const values = one.runs.map((id) => sections.get(id).found.value).filter((value) => value !== undefined);
       const found = arithmetic.ofRuns(values, data.settings.aggregate);
@@ -694,9 +702,9 @@
   addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(change, 150); });
   addEventListener("hashchange", () => {
     const controls = () => [...fields.map((name) => form.elements[name].value), form.elements.outliers.checked].join("|");
-    const before = controls();
+    const [before, only] = [controls(), String(state.only)];
     fromAddress();
-    if (controls() === before) zoomed(); else change();
+    if (String(state.only) !== only) { build(); change(); } else if (controls() === before) zoomed(); else change();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
 
@@ -729,12 +737,10 @@
     }
   }
 
-  const wanted = fromAddress();
+  fromAddress();
   build();
   change().then(() => {
     document.body.dataset.ready = "true";
-    const run = data.runs.find((one) => one.log === wanted || one.name === wanted);
-    if (run) $(`run-${run.id}`).scrollIntoView();
     if (live) follow();
   });
 })();

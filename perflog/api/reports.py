@@ -21,6 +21,7 @@ from perflog.api.options import (
     settings_of,
     texts,
 )
+from perflog.api.viewing import view as viewed
 from perflog.extras import plain
 
 if TYPE_CHECKING:
@@ -355,11 +356,12 @@ def report(
         raise UsageError(reason)
     if view is not None and not as_page:
         raise UsageError("a README has no links to runs: view goes with an HTML page")
-    made = make_report(
-        path_list(paths), given_options(options), file, language, as_page, extractions_of(cache),
-        view=None if view is None else Path(view),
-    )  # fmt: skip
-    return Report(made.files, made.described)
+    logs, given, own = path_list(paths), given_options(options), None if view is None else Path(view)
+    made = make_report(logs, given, file, language, as_page, extractions_of(cache), view=own)
+    if own is None:
+        return Report(made.files, made.described)
+    page = viewed(paths, language, **options).page
+    return Report({**made.files, own: page}, made.described)
 
 
 @plain  # a recipe's errors speak of its options, which are written as on the command line

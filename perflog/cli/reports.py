@@ -38,6 +38,7 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, emit_commands, prose, say_lacking, say_written, to_terminal
 from perflog.cli.progress import end_where_unread, extractions, progress_bar
+from perflog.cli.viewing import write_view_of
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import one_of, pairs, settings
 
@@ -172,6 +173,7 @@ def report(
     result = make_report(logs, given, output, lang, page, read, choice, view)
     result.write()
     say_written(output, quiet, result.described)
+    write_view_of(view, logs, settings(given, logs), quiet, lang)
     end_where_unread(read, quiet)
 
 

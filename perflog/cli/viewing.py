@@ -70,7 +70,7 @@ def write_view(file: Path, seen: Seen, language: str, quiet: bool) -> None:
     say_written(file, quiet, counted(len(seen.runs), "run"))
 
 
-def write_view_of(file: Path | None, logs: Sequence[str], chosen: Settings, quiet: bool) -> None:
+def write_view_of(file: Path | None, logs: Sequence[str], chosen: Settings, quiet: bool, language: str = "en") -> None:
     """Write the page of runs that another command leads to, where one is asked for.
 
     Raises:
@@ -79,7 +79,7 @@ def write_view_of(file: Path | None, logs: Sequence[str], chosen: Settings, quie
     if file is not None:
         from perflog.view.records import read_records
 
-        write_view(file, read_records(logs, chosen, extractions(quiet)), "en", quiet)
+        write_view(file, read_records(logs, chosen, extractions(quiet)), language, quiet)
 
 
 def address_of_view(file: Path | None, page: Path | None, logs: Sequence[str]) -> str:

@@ -34,10 +34,10 @@ from perflog.show.drawing import (
     rows_block,
     text_block,
 )
+from perflog.show.links import link_to
 from perflog.show.text import TextTable
 from perflog.show.words import BEGINNING, LANGUAGES, page_templates, words
 from perflog.stats.verdict import Better, Verdict
-from perflog.view.links import link_to
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -31,11 +31,11 @@ from perflog.history.site_beside import beside
 from perflog.logs.find import LogFile
 from perflog.runs.machine import differences
 from perflog.show.contents import address
+from perflog.show.links import link_to
 from perflog.show.text import counted, number
 from perflog.show.words import BEGINNING, LANGUAGES, page_templates, words
 from perflog.stats.changes import LEAST
 from perflog.stats.verdict import MARGIN
-from perflog.view.links import link_to
 
 #: A campaign's label, and a case's number in it.
 _Case = tuple[str, int]

@@ -23,11 +23,11 @@ from perflog.runs.sight import Sight
 from perflog.settings.config import Settings
 from perflog.show.contents import address, slug
 from perflog.show.extractions import Extractions
+from perflog.show.links import link_to
 from perflog.show.steps import SeenTrace, Trace, seen_trace, trace_from
 from perflog.show.text import interval, two_digits
 from perflog.show.words import Words, in_language, window_text, words
 from perflog.show.words import shown as said
-from perflog.view.links import link_to
 
 # ----------------------------------------------------------------------------------------------------
 # Logs read once for a page: cases, step times for its picture, and the log lines that each number stands on.

@@ -81,7 +81,7 @@ class Wanted:
 
 
 def _page(wanted: Wanted, extractions: Extractions, view: Path | None) -> Report:
-    """One HTML page that holds everything, and the page of runs over time that it leads to."""
+    """One HTML page that holds everything; ``view``: the page of runs over time that it leads to."""
     given, choice, base = settings(wanted.given, wanted.logs), wanted.choice, wanted.output.parent
     read = read_with_lines(wanted.logs, given, extractions, None if choice.where else MOST_RUNS)
     extraction = replace(read.extraction, cases=chosen(read.extraction.cases, choice.where))
@@ -97,13 +97,7 @@ def _page(wanted: Wanted, extractions: Extractions, view: Path | None) -> Report
     data = page(replace(read, extraction=extraction), shown, commands, base, wanted.language, in_page)
     pictures = sum(section.scaling for section in shown.sections) + shown.steps
     described = f"{counted(len(extraction.cases), 'case')}, {counted(pictures, 'picture')}, {len(data) / 1000:,.0f} kB"
-    if view is None:
-        return Report({wanted.output: data}, described)
-    from perflog.view.page import view_page
-    from perflog.view.records import read_records
-
-    seen = read_records(wanted.logs, given, extractions, choice.where)
-    return Report({wanted.output: data, view: view_page(seen, wanted.language)}, described)
+    return Report({wanted.output: data}, described)
 
 
 def _readme(wanted: Wanted, extractions: Extractions) -> Report:
@@ -198,7 +192,7 @@ def make_report(
     """A report, as a page or as a README; its files are not written yet.
 
     Args:
-        view: the page of runs over time that is made with a page; None for none.
+        view: the page of runs over time that a page leads to; None for none.
 
     Raises:
         UsageError: when there is no case, or the cases do not fit one table.

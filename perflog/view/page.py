@@ -21,10 +21,10 @@ from perflog.cases.case import Case
 from perflog.escaping import decodable_data, visible
 from perflog.measurements.rows import FIELDS
 from perflog.runs.run import Run
+from perflog.show.links import log_key
 from perflog.show.provenance import named, texts_of_lines
 from perflog.show.words import BEGINNING, LANGUAGES, in_language, page_templates, words
 from perflog.show.words import shown as said
-from perflog.view.links import log_key
 from perflog.view.records import ASIDE_CODE, RankRecords, RunRecords, Seen
 
 Floats = NDArray[np.float64]

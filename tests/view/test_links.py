@@ -11,7 +11,7 @@ import pytest
 
 import perflog as library
 from perflog.errors import UsageError
-from perflog.view.links import log_key
+from perflog.show.links import log_key
 from tests.browser import find, needs_browser, opened
 from tests.forks import perflog
 from tests.support import FIXTURES

@@ -17,6 +17,9 @@
     return made;
   }
 
+  const ours = [...form.elements.estimator.options].map((option) => option.value);
+  if (!ours.includes(data.settings.estimator)) form.elements.estimator.append(element("option", data.settings.estimator));
+
   // ---------------------------------------------------------------- the state, and the address of a view
   const state = { settings: null, look: "strips", x: "step", y: "time", outliers: false, zoom: null, selected: null };
 
@@ -24,8 +27,8 @@
     const given = new URLSearchParams(location.hash.slice(1));
     const defaults = { ...data.settings, look: "strips", x: "step", y: "time" };
     for (const name of fields) form.elements[name].value = given.get(name) ?? defaults[name] ?? "";
+    if (!form.elements.estimator.value) form.elements.estimator.value = defaults.estimator; // no such one in an address
     form.elements.outliers.checked = given.get("outliers") === "1";
-    if (!form.elements.estimator.value) form.elements.estimator.value = "total"; // of what the page cannot make
     const range = (name) => (given.get(name) ?? "").split("~").map(Number).filter(Number.isFinite);
     state.zoom = range("zoom").length === 2 ? range("zoom") : null;
     const [run, from, to] = range("selected");
@@ -106,6 +109,7 @@
     const command = run.held ?? (isCommands() ? run : null);
     if (command) return { value: command.value ?? undefined, unit: command.unit, reason: command.reason, marks: command.marks, held: true };
     if (!run.ranks.length) return { reason: run.reason, marks: [], held: false };
+    if (!ours.includes(state.settings.estimator)) return { reason: say("not_ours", { name: state.settings.estimator }), marks: [], held: false };
     const always = run.value === null && !run.ranks[0].impossible && !run.ranks[0].refused; // refused whatever the window
     if (always) return { reason: run.reason, marks: [], held: true };
     return { marks: [], held: false, ...arithmetic.ofRun(run, state.settings) };

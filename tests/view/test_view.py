@@ -188,3 +188,16 @@ def test_ten_to_the_five_steps_are_a_page_of_two_megabytes_at_most(tmp_path: Pat
     log = tmp_path / "big.log"
     log.write_text("".join(f"step {k} step_time {rng.gauss(0.25, 0.01):.5f} s\n" for k in range(1, 100_001)))
     assert written(tmp_path, str(log)).stat().st_size < 2_000_000
+
+
+def test_an_estimator_that_is_made_of_more_than_records_is_the_command_s_alone(browser: Any, tmp_path: Path) -> None:
+    log = str(next((FIXTURES / "parsers" / "tqdm_loss").iterdir()))
+    opened(browser, written(tmp_path, log, estimator="since_start"))
+    ready(browser)
+    ((run, _),) = read_records([log], settings({"estimator": "since_start"}, [log]), Extractions()).runs
+    section = find(browser, ".run")
+    assert float(section.get_attribute("data-value")) == run.value
+    assert section.get_attribute("data-held") == "true"
+    chosen(browser, {"warmup": "1", "steps": "", "last": "", "estimator": "since_start"})
+    assert section.get_attribute("data-value") == ""
+    assert "the command makes it" in section.get_attribute("data-reason")

@@ -7,6 +7,7 @@
   const counted = (n, one, some) => say(n === 1 ? one : some, { n: n.toLocaleString(document.documentElement.lang) });
   const { number, seconds, share } = charts;
   const form = $("controls");
+  $("settings").open = !matchMedia("(max-width: 40rem)").matches; // a phone's first screen shows a number
   const fields = ["warmup", "steps", "last", "estimator", "look", "x", "y"];
 
   function element(name, text = "", attributes = {}, ...inside) {

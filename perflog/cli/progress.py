@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from perflog.extraction import Progress
     from perflog.show.extractions import Extractions, ProgressOf
 
-#: How many of the logs that have no value are named.
+#: How many reasons that logs have no value for are named.
 MOST_SKIPPED = 5
+_NUMBER = re.compile("[0-9]+")
 #: Seconds after which people want to know how far the reading is.
 PATIENCE = 1.0
 
@@ -31,14 +33,18 @@ def extractions(quiet: bool, cache: Cache | None = None) -> Extractions:
 
 
 def skipped(reasons: Sequence[tuple[str, str]], others: str) -> Iterator[str]:
-    """A line for each of the first logs that were left out, and one for the ``others``.
+    """A line for each of the first reasons that logs were left out for, and one for the ``others``.
 
     Args:
-        reasons: by name, why each was.
+        reasons: by name, why each was. Reasons that differ in numbers alone are one, printed as the first log has it.
     """
-    for log, why in reasons[:MOST_SKIPPED]:
-        yield f"skipped {log}: {why}"
-    if (rest := len(reasons) - MOST_SKIPPED) > 0:
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for log, why in reasons:
+        alike.setdefault(_NUMBER.sub("#", why), []).append((log, why))
+    groups = list(alike.values())
+    for (log, why), *more in groups[:MOST_SKIPPED]:
+        yield f"skipped {log}{f' and {len(more)} more like it' if more else ''}: {why}"
+    if rest := sum(map(len, groups[MOST_SKIPPED:])):
         yield f"skipped {rest} more {others}"
 
 

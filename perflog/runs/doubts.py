@@ -209,8 +209,11 @@ def notes_of_segment(segment: Segment) -> list[Note]:
         place = f", the first at line {tally.unusable_line}" if tally.unusable_line else ""
         notes.append(f"{_many(tally.unusable, 'record')} without a usable number{place}")
     if tally.unknown:
-        what = "record" if _is_mean_between(segment.basis) else "running mean"
-        notes.append(f"{_many(tally.unknown, what)} left out: how many steps they cover cannot be known")
+        value = segment.basis.value if segment.basis is not None else None
+        means = value is not None and value.span == "cumulative" and not value.is_clock
+        what = _many(tally.unknown, "running mean" if means else "record")
+        cover = "it covers" if tally.unknown == 1 else "they cover"
+        notes.append(f"{what} left out: how many steps {cover} cannot be known")
     if segment.basis is not None and segment.basis.note:
         notes.append(segment.basis.note)
     before = _before_first(segment)

@@ -121,7 +121,7 @@ def _explanation(reading: Reading, outcome: Outcome, catalog: Catalog, why_not: 
         lines.append(f"no training log: {outcome.reason}")
         if not reading.problem:
             shapes = frequent_tables(log)
-            lines.extend(_shapes(shapes, log.name))
+            lines.extend(_shapes(shapes, log.name, has_option="--as '" in outcome.reason))
     else:
         for number, run in enumerate(outcome, 1):
             lines.extend(_run(run, number, len(outcome), _cells(run)))
@@ -134,19 +134,23 @@ def _explanation(reading: Reading, outcome: Outcome, catalog: Catalog, why_not: 
     return Explanation(log.name, "\n".join([*lines, "parsers", *shown]), complete, data)
 
 
-def _shapes(shapes: Sequence[Table], name: str) -> Iterator[str]:
-    """The most frequent lines of a log that no parser knows, and what to do next."""
+def _shapes(shapes: Sequence[Table], name: str, has_option: bool) -> Iterator[str]:
+    """The most frequent lines of a log that no parser knows, and what to do next.
+
+    Args:
+        has_option: whether the reason that stands above gives an option ready made: another one would contradict it.
+    """
     if shapes:
         yield "its most frequent lines, # for a number"
     for frequent in shapes:
         yield f"  {len(frequent):>6} × {_short(frequent.outline)}"
         yield f"           line {int(frequent.lines[0])}: {_short(frequent.first)}"
-    if shapes:
+    if shapes and not has_option:
         yield (
             f"next: `perflog extract {quote(name)} --as {quote(plain_text(_short(shapes[0].first)))}`, with {{step}}, "
             "{step_time:s} or {rate:samples/s} in place of the numbers that count; docs/any-log.md says how"
         )
-    word = "or" if shapes else "next"
+    word = "or" if shapes or has_option else "next"
     yield f"{word}: `perflog parsers new NAME --from {name}` writes a parser to correct; docs/parsers.md says how"
 
 

@@ -81,5 +81,6 @@ class Extractions:
             extraction = extract_logs(
                 list(files), options, settings.catalog(), progress, sight, self.cache, settings.parts
             )
-        self.unread |= {one.log.name: one.reason for one in extraction.skipped if one.failed}
+        # a README in this folder names its logs from "."
+        self.unread |= {one.log.name.removeprefix("./"): one.reason for one in extraction.skipped if one.failed}
         return extraction

@@ -390,8 +390,8 @@ def _pair_blocks(series: Series, unit: str, words: PictureWords) -> list[Block]:
         if sped_up:
             _speedup(sheet, top, sped_up, looks, words)
 
-    one_series = [] if len(entries) == 1 and not entries[0].text else [legend_block(entries)]
-    return [*one_series, Block(_TITLE + _HIGH + BELOW_AXES, draw)]
+    said = [entry for entry in entries if entry.text]  # a series that stands alone may have no name
+    return [*([legend_block(said)] if said else []), Block(_TITLE + _HIGH + BELOW_AXES, draw)]
 
 
 def _throughput(

@@ -195,6 +195,20 @@ def test_rubbish_is_skipped_with_its_reason(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_logs_that_are_refused_alike_are_one_line_that_gives_the_option_once(tmp_path: Path) -> None:
+    for number in range(7):
+        lines = (f"step {step} | loss {step + number}.5 | 0.{250 + step % 7} s\n" for step in range(10, 400, 10))
+        (tmp_path / f"{number}.log").write_text("".join(lines))
+    (tmp_path / "empty.log").write_bytes(b"")
+    said = run("extract", str(tmp_path)).stderr
+    refused = next(line for line in said.splitlines() if "--as" in line)
+    assert refused.startswith(f"skipped {tmp_path / '0.log'} and 6 more like it: 's' is printed at one of 10 steps")
+    assert f"skipped {tmp_path / 'empty.log'}: empty file" in said
+    assert said.count("--as") == 1
+    explained = run("explain", str(tmp_path / "3.log")).stdout
+    assert (explained.count("--as"), "or: `perflog parsers new NAME" in explained) == (1, True)
+
+
 def test_explain_says_what_was_read_and_why_others_were_rejected() -> None:
     text = run("explain", str(ONE)).stdout
     assert "run: parser paddleseg, lines 6 to 45, warm-up 20 steps" in text

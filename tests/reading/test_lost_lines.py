@@ -128,7 +128,7 @@ def test_of_one_end_of_an_epoch_alone_the_steps_are_known_in_the_first_alone(tmp
     assert run.throughput.reason == (
         "the log holds one record, and nothing tells how many steps: those before are missing, or it resumed"
     )
-    assert "1 record left out: how many steps they cover cannot be known" in texts(run.notes)
+    assert "1 record left out: how many steps it covers cannot be known" in texts(run.notes)
 
 
 @pytest.mark.parametrize("lost", [b"[step=", b"total_tokens", b"batches_per_second"])
@@ -234,7 +234,7 @@ def test_an_episode_behind_a_lost_one_is_in_no_measurement(tmp_path: Path) -> No
     assert run_of(tmp_path, b"".join(lines)).throughput.value == pytest.approx(40)
     run = run_of(tmp_path, b"".join([*lines[:2], *lines[3:]]))
     assert run.throughput.value == pytest.approx(40)
-    assert "1 record left out: how many steps they cover cannot be known" in texts(run.notes)
+    assert "1 record left out: how many steps it covers cannot be known" in texts(run.notes)
 
 
 def test_of_two_kinds_of_lines_the_one_that_lost_a_line_still_speaks(tmp_path: Path) -> None:

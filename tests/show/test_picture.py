@@ -46,6 +46,16 @@ def test_a_picture_says_what_it_shows(kind: str, texts: list[str]) -> None:
     assert "n = 5" in described(extraction, kind)
 
 
+def test_a_series_without_a_name_has_no_entry_in_the_legend(tmp_path: Path) -> None:
+    for devices, rate in ((1, 100), (2, 190)):
+        lines = (f"Step {step} | loss {step / 7:.3f} | {rate + step % 7}.5 samples/s\n" for step in range(1, 90))
+        (tmp_path / f"{devices}gpu.log").write_text("".join(lines))
+    read = extracted(tmp_path, as_=["Step {step} | loss 0.1 | {rate:samples/s:last} samples/s"])
+    drawn = picture(read, "scaling", "svg").data.decode()
+    legend = drawn[drawn.index("speedup over") : drawn.index(">ideal<")]
+    assert legend.count('id="line2d') == 1, "no mark stands there without a word"
+
+
 def test_what_cannot_be_drawn_is_said() -> None:
     with pytest.raises(UsageError, match="no case has a value"):
         picture(extracted(FIXTURES / "seed001", warmup=100000), "scaling", "svg")

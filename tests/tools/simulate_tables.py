@@ -253,6 +253,20 @@ def together_part(random: Generator, scale: float) -> str:
     return f"#### All rows together\n\n{words}\n\n{markdown(head, lines)}"
 
 
+def many_part(random: Generator, scale: float) -> str:
+    """The error rate of 200 rows where few noisy runs stand beside twenty quiet ones, by more tables than above."""
+    rows, tables = 200, max(10, round(MOST_TABLES * scale))
+    lines = []
+    for sides in (Sides((n, 20), (0.2, 0.01)) for n in (4, 5)):
+        results = [rates(partial(table, random, noise, rows, sides), [1.0] * rows, tables) for noise in NOISES.values()]
+        lines.append([str(sides), *(percent(max(result.false, result.failed)) for result in results)])
+    words = (
+        f"{rows} rows of identical versions, {tables} tables a cell with any row called faster or slower, or that `--gate`"
+        f" fails (standard error of 5 %: {percent((0.05 * 0.95 / tables) ** 0.5)})."
+    )
+    return f"#### Few noisy runs beside many quiet ones\n\n{words}\n\n{markdown(['sides', *NOISES], lines)}"
+
+
 PARTS: dict[str, Part] = {
     **{name: partial(identical_part, name) for name in NOISES},
     "special": special_part, "power": power_part, "methods": methods_part,
@@ -260,6 +274,7 @@ PARTS: dict[str, Part] = {
     "plan": plan_part, "command": command_part, "coverage": coverage_part, "unlike": unlike_part,
     "capped": capped_part, "derived": derived_part, "quiet-rows": quiet_rows_part,
     "together": together_part, "memory": memory_part, "memory-plans": plans_part,
+    "many": many_part,
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
 #: Folders that have another name in a checkout.
-_IN_CHECKOUT = {"example": "fixtures/campaign"}
+_IN_CHECKOUT = {"example": "fixtures"}
 
 
 def folder(name: str) -> Path:

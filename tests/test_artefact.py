@@ -160,8 +160,9 @@ def test_wheel_holds_parsers_templates_and_runners(wheel: Path) -> None:
         "perflog/history/migrations/versions/v0001_campaigns.py",
         "perflog/data/runners/common.py",
         "perflog/show/schemas/extraction.schema.json",
-        "perflog/data/example/short/machine.json",
-        "perflog/data/example/releases/2.12.1/machine.json",
+        "perflog/data/example/seed004/logs_fp32/mindspore/resnet50/bz128/1n8g/rn50_b128_fp32_1.log",
+        "perflog/data/example/campaign/short/machine.json",
+        "perflog/data/example/campaign/releases/2.12.1/machine.json",
         *(f"perflog/data/runners/{runner.name}/runner.toml" for runner in load_runners().values()),
         *(
             f"perflog/data/runners/{name}/train.py"

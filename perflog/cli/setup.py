@@ -45,7 +45,7 @@ def example(
         "perflog-example"
     ),
 ) -> None:
-    """Write 34 small real logs to try perflog with."""
+    """Write 64 small logs to try perflog with."""
     import shlex
 
     from perflog.example import write_example
@@ -54,7 +54,7 @@ def example(
     quoted = shlex.quote(str(folder))
     what = ", ".join(f"{folder / name} ({count} logs)" for name, count in counts.items())
     print(f"wrote {what}")
-    print(f"next: perflog extract {quoted}/logs")
+    print(f"next: perflog extract {quoted}/scaling")
 
 
 @app.command(

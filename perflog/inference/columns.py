@@ -27,6 +27,7 @@ from perflog.inference.measures import (
     unit_behind,
 )
 from perflog.matching.tables import Column, Table
+from perflog.stats.arrays import middle
 
 #: A column counts when it rises from row to row in so many of them.
 _MOST_RISE = 0.9
@@ -230,7 +231,7 @@ def _rises_evenly(column: Column) -> bool:
     """Whether whole numbers rise by one amount, as counters do and times never."""
     changes = np.diff(column.values)
     risen = changes[changes > 0]
-    return len(risen) > 2 and counts(column) and float((risen == np.median(risen)).mean()) >= _MOST_RISE
+    return len(risen) > 2 and counts(column) and float((risen == middle(risen)).mean()) >= _MOST_RISE
 
 
 def _says_steps(table: Table, place: int) -> bool:
@@ -242,7 +243,7 @@ def _says_steps(table: Table, place: int) -> bool:
         return True
     values, total = table.column(place).values, table.column(place + 1).values[0]
     changes = np.diff(values)
-    usual = float(np.median(changes[changes > 0])) if (changes > 0).any() else 0.0
+    usual = float(middle(changes[changes > 0])) if (changes > 0).any() else 0.0
     epochs = bool((changes < 0).any() or _epoch_words(table, place))
     inside = values[np.isfinite(values) & (values < total)]  # the last one is all samples, whatever a batch is
     has_batch = len(inside) < 3 or int(np.gcd.reduce(inside.astype(np.int64))) > 1
@@ -293,7 +294,7 @@ def counts(column: Column) -> bool:
     if len(values) < 2:
         return True
     changes = np.diff(values)
-    usual = float(np.median(changes[changes > 0])) if (changes > 0).any() else 0.0
+    usual = float(middle(changes[changes > 0])) if (changes > 0).any() else 0.0
     anew = (changes < 0) & (values[1:] <= values.min() + usual)
     on = int((changes > 0).sum())
     begun = int(anew.sum())

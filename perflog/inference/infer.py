@@ -42,6 +42,7 @@ from perflog.runs.facts import FAILED_STARTS
 from perflog.runs.run import FAILURES, Outcome, Run, Skipped
 from perflog.runs.throughput import NO_TIME
 from perflog.settings.options import Options
+from perflog.stats.arrays import distinct
 
 #: So many readings of a log are tried.
 MOST_READINGS = 6
@@ -214,7 +215,7 @@ def _unclaimed(tables: list[Table], text: bytes, catalog: Catalog) -> list[Table
         for matches in engine_for(catalog).match([text], at_end=True).matches
         if matches.pattern.role in ("step", "ignore", "summary") and _is_specific(catalog, matches.pattern.parser)
     ]
-    lines = np.unique(np.concatenate(claimed)) + 1 if claimed else np.empty(0, dtype=np.int64)
+    lines = distinct(np.concatenate(claimed))[0] + 1 if claimed else np.empty(0, dtype=np.int64)
     if not len(lines):
         return tables
     return [table for table in tables if np.isin(table.lines, lines).mean() <= 0.5]

@@ -136,7 +136,7 @@ def _is_same_as_mean(part: _Part) -> bool:
 
 def _digit_of(values: Floats) -> float:
     """What the last digit of numbers may hide, as a share of the usual one."""
-    return (printed_quantum(values) or 0.0) / float(np.median(values))
+    return (printed_quantum(values) or 0.0) / float(middle(values))
 
 
 def _is_impossible(part: _Part) -> bool:

@@ -38,7 +38,7 @@ from perflog.inference.words import BARE_TIME, IS_MEAN, IS_PER_STEP
 from perflog.lazy_regex import lazy_regex
 from perflog.measurements.rows import Floats
 from perflog.runs.factor import of_whom
-from perflog.stats.arrays import middle
+from perflog.stats.arrays import distinct, middle
 
 #: Numbers of single steps move so many times as much from line to line as a mean of several does.
 RAW = 3.0
@@ -89,7 +89,7 @@ def _why_no_steps(series: Series) -> str:
         return "its bars are of several lengths, or none is told"
     if other_unit(series.table) or any(not is_of_steps(one) and one.unit for one in columns.of_kind("rate")):
         return "its bar counts samples or tokens, and how many are a step no line tells"
-    drawn = np.unique(series.step[series.step > 0]).astype(np.int64)
+    drawn = distinct(series.step[series.step > 0])[0].astype(np.int64)
     common = int(np.gcd.reduce(drawn[:-1])) if len(drawn) > 2 else 1
     if common > 1 and not _SAYS_STEPS.search(series.table.text):
         return (

@@ -16,7 +16,7 @@ from perflog.inference.measures import Meaning
 from perflog.inference.words import ELAPSED_KEY, PAUSES
 from perflog.matching.tables import Table
 from perflog.measurements.rows import Floats
-from perflog.stats.arrays import middle
+from perflog.stats.arrays import distinct, middle
 
 #: Numbers that say the same agree within this much; a product of two is one number where it scatters by less.
 SAME, STEADY, DRIFT = 0.03, 0.06, 0.015
@@ -149,7 +149,7 @@ class Series:
 def _mode(numbers: Floats) -> float:
     if not len(numbers):
         return 0.0
-    values, counts = np.unique(numbers, return_counts=True)
+    values, counts = distinct(numbers)
     return float(values[np.argmax(counts)])
 
 
@@ -269,4 +269,4 @@ def _last_digit(series: Series, meaning: Meaning) -> float:
     column = series.table.column(meaning.place)
     both = list(zip(column.texts, column.values.tolist(), strict=True))[:50]
     shares = [half / value for text, value in both if value > 0 and (half := half_digit(text.replace(",", "")))]
-    return float(np.median(shares)) if shares else 1.0
+    return float(middle(np.array(shares))) if shares else 1.0

@@ -15,6 +15,7 @@ from perflog.inference.measures import Meaning
 from perflog.inference.series import SAME
 from perflog.lazy_regex import lazy_regex
 from perflog.measurements.rows import Floats
+from perflog.stats.arrays import middle
 
 # Each regex begins with letters that all it finds begin with, and is searched in small letters: Python's `re` then
 # looks for these alone, which takes a tenth of what a choice of beginnings takes at every byte.
@@ -101,7 +102,7 @@ class Told(Struct, frozen=True):
             if any(0 <= steps * one.size - total < one.size for steps in self.totals if steps > 1):
                 return one
         changes = np.diff(inside)
-        every = float(np.median(changes[changes > 0])) if (changes > 0).any() else 0.0
+        every = float(middle(changes[changes > 0])) if (changes > 0).any() else 0.0
         return next((one for one in whole if is_round(every / one.size) and not is_round(every)), None)
 
     def of_whose(self, rate: Meaning, work: float = 0.0) -> Meaning | None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from perflog.measurements.rows import Floats, Ints, Mask, Store
 from perflog.measurements.segment import Segment
+from perflog.stats.arrays import middle
 
 #: A record whose steps take so many times as long as its neighbours' is no record of training only.
 SLOW = 5.0
@@ -54,7 +55,7 @@ def leave_out_slow_ends(segment: Segment, pauses: Ints) -> None:
 def ends_slowly(per_step: Floats) -> bool:
     """Whether the last of a run's records takes far longer than those before it, by their time per step, (n,)."""
     near = per_step[-1 - NEIGHBOURS : -1]
-    return len(near) >= LEAST_NEIGHBOURS and bool(0 < SLOW * np.median(near) <= per_step[-1])
+    return len(near) >= LEAST_NEIGHBOURS and bool(0 < SLOW * middle(near) <= per_step[-1])
 
 
 def _blocks(store: Store) -> Iterator[tuple[Floats, Floats | None, Floats | None]]:
@@ -101,7 +102,7 @@ def _slow(rows: Floats, able: Mask) -> Mask:
     places = np.cumsum(~able)
     for place in np.flatnonzero(able & (per_step >= SLOW * plain.min())).tolist():
         near = plain[max(int(places[place]) - NEIGHBOURS, 0) : int(places[place]) + NEIGHBOURS]
-        usual = float(np.median(near))
+        usual = float(middle(near))
         slow[place] = len(near) >= LEAST_NEIGHBOURS and 0 < SLOW * usual <= per_step[place]
     return slow
 

@@ -123,8 +123,8 @@ def gaps_of(lines: Ints, seconds: Floats, is_aside: NDArray[np.bool_], read: Bes
     total = np.concatenate([[0.0], np.cumsum(np.where(is_aside, seconds, 0.0))])
     left_out = total[kept[1:]] - total[kept[:-1]]
     known = np.isfinite(excess) & (passed >= 0)
-    usual = np.median(passed[known]) if known.any() else 0.0
-    ordinary = np.median(excess[known]) if known.any() else 0.0
+    usual = middle(passed[known]) if known.any() else 0.0
+    ordinary = middle(excess[known]) if known.any() else 0.0
     by_clock = known & (excess - ordinary > max(usual, _DIGITS * read.resolution)) & (excess > 0)
     gaps = np.where(known, np.where(by_clock, excess, 0.0), left_out)
     places = np.flatnonzero(np.isfinite(gaps) & (gaps > 0))

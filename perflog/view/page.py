@@ -25,6 +25,7 @@ from perflog.show.links import log_key
 from perflog.show.provenance import named, texts_of_lines
 from perflog.show.words import BEGINNING, LANGUAGES, in_language, page_templates, words
 from perflog.show.words import shown as said
+from perflog.stats.arrays import middle
 from perflog.view.records import ASIDE_CODE, RankRecords, RunRecords, Seen
 
 Floats = NDArray[np.float64]
@@ -202,7 +203,7 @@ def _texts(run: Run, records: RankRecords) -> dict[str, str]:
         return {}
     gaps = sorted(records.gaps, key=lambda gap: -gap[2])[:MOST_LINES]
     around = {line for before, behind, _ in gaps for line in (*range(before, before + 4), behind) if line <= behind}
-    usual = float(np.median(per_step[usable]))
+    usual = float(middle(per_step[usable]))
     cost = np.where(usable & (per_step > OUTLIER * usual), time - usual * covers, 0.0)
     worst = np.argsort(-cost)[:MOST_LINES]
     chosen = {int(lines[place]) for place in worst if cost[place] > 0}

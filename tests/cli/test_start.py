@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer.main
@@ -97,6 +98,21 @@ def test_extracting_imports_neither_polars_nor_masked_arrays() -> None:
     assert not {name for name in loaded if name.startswith(tuple(f"perflog.{package}." for package in later))}
     shown = {name.rpartition(".")[2] for name in loaded if name.startswith("perflog.show.")}
     assert shown == {"document", "extractions", "options"}  # and nothing of tables, pictures and reports
+
+
+@pytest.mark.skipif(not engine_description().startswith("compiled"), reason="the polars engine imports polars")
+@pytest.mark.parametrize("command", [["explain"], ["view", "-o", "page.html"]], ids=" ".join)
+def test_a_loop_of_one_s_own_imports_no_masked_arrays_either(command: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "own.log"
+    log.write_text(
+        "".join(f"[epoch {e} batch {b}/90] {700 + b % 7}.5 img/s\n" for e in (1, 2) for b in range(10, 91, 10))
+    )
+    program = f"import atexit, sys; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr)); {FAST}"
+    words = [*command[:-1], str(tmp_path / command[-1])] if command[1:] else command
+    done = python(program, *words, str(log))
+    loaded = set(eval(done.stderr.splitlines()[-1]))
+    assert "perflog.inference.infer" in loaded and done.returncode == 0, done.stderr
+    assert not loaded & {"polars", "numpy.ma", "scipy", "matplotlib", "sqlalchemy"}
 
 
 #: Records on the way of extraction that need what only dataclasses have: fields that equality leaves out, or

@@ -121,7 +121,7 @@ def _explanation(reading: Reading, outcome: Outcome, catalog: Catalog, why_not: 
         lines.append(f"no training log: {outcome.reason}")
         if not reading.problem:
             shapes = frequent_tables(log)
-            lines.extend(_shapes(shapes, log.name, has_option="--as '" in outcome.reason))
+            lines.extend(_shapes(shapes, log.name, has_option="give --" in outcome.reason))
     else:
         for number, run in enumerate(outcome, 1):
             lines.extend(_run(run, number, len(outcome), _cells(run)))

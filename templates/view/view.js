@@ -241,6 +241,7 @@
     made.chart.over.addEventListener("dblclick", () => { state.zoom = null; zoomed(); });
     made.chart.over.addEventListener("click", () => { if (made.at >= 0 && !made.dragged) openRecord(made, made.at); made.dragged = false; });
     const found = made.found.value === undefined ? made.found.reason : `${number(made.found.value)} ${made.found.unit}`;
+    if (made.at < 0) made.under.textContent = isTime(rank) ? say("time_of") : `${say("rate_of")}, ${rank.unit}`; // until a record is chosen
     box.setAttribute("aria-label", say("chart", { name: made.run.name, what: say(isTime(rank) ? "time_of" : "rate_of"), along: say("steps_of"), number: found }));
   }
 

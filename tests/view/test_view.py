@@ -134,6 +134,15 @@ def test_a_stall_says_its_line_and_its_cost_and_opens_its_lines(browser: Any, tm
     assert "train.log, line 71" in find(browser, "#record-title").text
 
 
+def test_a_strip_says_what_its_height_is_where_the_log_prints_rates_alone(browser: Any, tmp_path: Path) -> None:
+    log = tmp_path / "own.log"
+    log.write_text("".join(f"Step {step} | {600 + step % 7}.5 img/s\n" for step in range(1, 90)))
+    opened(browser, written(tmp_path, str(log)))
+    ready(browser)
+    waiting_of(browser).until(lambda _: find(browser, ".under").text)
+    assert find(browser, ".under").text == "rate, images/s"
+
+
 def test_steps_are_selected_measured_and_shared_with_keys_alone(browser: Any, tmp_path: Path) -> None:
     from selenium.webdriver.common.keys import Keys
 

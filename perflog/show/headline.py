@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from perflog.cases.case import Case
 from perflog.cases.choosing import Section
+from perflog.formats.printed import is_of_job
 from perflog.show.series import devices_of, value_of
 
 #: A part of a sentence: a text, and the case and the value that it leads to; None for plain words.
@@ -74,12 +75,15 @@ def headline(
 def ranking(section: Section, valued: Sequence[Case]) -> str:
     """Which sentence the highest of a section's throughputs allows: the name of its form.
 
-    ``one``: there is no other case. ``no_model``, ``no_unit``: the cases may be of different models, or count different
-    things, and are not ranked. ``alike``: the range of another case reaches that of the highest. ``unsure``: a case has
-    no interval. ``fastest``: else.
+    ``one``: there is no other case. ``no_job``: steps, or one device's work, do not grow with what more devices do: the
+    slowest job may have the highest number, so none is named. ``no_model``, ``no_unit``: the cases may be of different
+    models, or count different things, and are not ranked. ``alike``: the range of another case reaches that of the
+    highest. ``unsure``: a case has no interval. ``fastest``: else.
     """
     if len(valued) == 1:
         return "one"
+    if any(case.throughput.unit and not is_of_job(case.throughput.unit) for case in valued):
+        return "no_job"
     if not section.model:
         return "no_model"
     if len(section.units) > 1 or any(not case.throughput.unit for case in valued):

@@ -386,7 +386,8 @@ def _pair_blocks(series: Series, unit: str, words: PictureWords) -> list[Block]:
         entries.append(Entry(words("ideal"), _IDEAL))
 
     def draw(sheet: Sheet, top: float) -> None:
-        _throughput(sheet, top, series, looks, unit, words)
+        shown = WIDTH - 2 * MARGIN
+        _throughput(sheet, top, (shown - _APART) / 2 if sped_up else shown, series, looks, unit, words)
         if sped_up:
             _speedup(sheet, top, sped_up, looks, words)
 
@@ -395,12 +396,18 @@ def _pair_blocks(series: Series, unit: str, words: PictureWords) -> list[Block]:
 
 
 def _throughput(
-    sheet: Sheet, top: float, series: Series, looks: Mapping[str, dict[str, Any]], unit: str, words: PictureWords
+    sheet: Sheet,
+    top: float,
+    room: float,
+    series: Series,
+    looks: Mapping[str, dict[str, Any]],
+    unit: str,
+    words: PictureWords,
 ) -> None:
     cases = [case for members in series.values() for case in members]
     ends = [end for c in cases for end in (value_of(c), c.throughput.low, c.throughput.high) if end]
     labels = max(text_width(tick_text(tick), 8) for tick in round_ticks(*bounds(ends))) + 0.15
-    left, width = MARGIN + labels, (WIDTH - 2 * MARGIN - _APART) / 2 - labels
+    left, width = MARGIN + labels, room - labels
     axes = sheet.axes(left, top + _TITLE, width, _HIGH)
     for name, members in series.items():
         xs, ys = [devices_of(case) for case in members], [value_of(case) for case in members]

@@ -56,6 +56,20 @@ def test_cases_of_an_unknown_model_are_not_ranked() -> None:
     assert text.startswith("The logs do not name the model, so the cases are not ranked.") and "astest" not in text
 
 
+@pytest.mark.parametrize("unit", ["steps/s", "samples/s/device"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_rates_that_do_not_count_the_whole_job_name_no_fastest(unit: str, language: str) -> None:
+    """Two devices make fewer steps in a second than one, and more of the work."""
+    facts = {"framework": "PyTorch", "model": "m"}
+    rates = {1: [80.9, 81.0, 81.1], 2: [75.1, 75.2, 75.3]}
+    cases = extraction([run({**facts, "devices": d}, r, unit) for d, rs in rates.items() for r in rs]).cases
+    text = said(cases, language)
+    assert text in (
+        f"The cases are not ranked: {unit} does not count the work of the whole job.",
+        f"各组配置不排先后：{unit} 不是整个任务的工作量。",
+    )
+
+
 def test_another_number_of_a_mark_may_be_the_higher_one() -> None:
     cases = cases_of(FAR)
     slow = next(case for case in cases if case.key["devices"] == 1)

@@ -56,6 +56,14 @@ def test_a_series_without_a_name_has_no_entry_in_the_legend(tmp_path: Path) -> N
     assert legend.count('id="line2d') == 1, "no mark stands there without a word"
 
 
+def test_a_panel_that_stands_alone_has_the_width_of_the_picture() -> None:
+    cases = made.extraction([made.run({"devices": d}, 100 - d, "steps/s") for d in (1, 2)])
+    drawn = picture(cases, "scaling", "svg").data.decode()
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', drawn)[1])  # type: ignore[index]
+    below = float(re.search(r'x="([\d.]+)"[^>]*>devices<', drawn)[1])  # type: ignore[index]
+    assert below == pytest.approx(width / 2, rel=0.1)
+
+
 def test_what_cannot_be_drawn_is_said() -> None:
     with pytest.raises(UsageError, match="no case has a value"):
         picture(extracted(FIXTURES / "seed001", warmup=100000), "scaling", "svg")

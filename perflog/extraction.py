@@ -179,7 +179,7 @@ def _together(outcomes: Iterable[Outcome], options: Options, catalog: Catalog) -
             skipped.append(outcome)
         else:
             runs.extend(outcome)
-    cases, left_out = cases_of(runs, catalog.path_patterns, options)
+    cases, left_out = cases_of(runs, skipped, catalog.path_patterns, options)
     return Extraction(cases, [*skipped, *left_out], options)
 
 

@@ -19,24 +19,26 @@ from perflog.settings.options import Options
 APART = "internal error while the cases of all logs were built, please report it"
 
 
-def cases_of(runs: Sequence[Run], patterns: PathPatterns, options: Options) -> tuple[list[Case], list[Skipped]]:
-    """(the cases of all runs, the logs that are left out).
+def cases_of(
+    runs: Sequence[Run], skipped: Sequence[Skipped], patterns: PathPatterns, options: Options
+) -> tuple[list[Case], list[Skipped]]:
+    """(the cases of all runs, the logs that are left out beside those ``skipped`` already).
 
     Where that fails, the logs whose own cases cannot be built are left out with the reason, and the others are built
     again. Where these fail only together, each log has cases of its own, with a note.
     """
     try:
-        return _built(runs, patterns, options)
+        return _built(runs, skipped, patterns, options)
     except BaseException as error:
         _raise_what_ends_all(error)
     sound, faulty = _sound_and_faulty(runs, patterns, options)
     of_sound = [run for of_log in sound for run in of_log]
     try:
-        cases, left_out = _built(of_sound, patterns, options)
+        cases, left_out = _built(of_sound, skipped, patterns, options)
     except BaseException as error:
         _raise_what_ends_all(error)
         note = f"{APART}: each log stands alone, and none is compared with others ({_short(error)})"
-        cases = [_with_note(case, note) for of_log in sound for case in _built(of_log, patterns, options)[0]]
+        cases = [_with_note(case, note) for of_log in sound for case in _built(of_log, (), patterns, options)[0]]
         left_out = []
     return cases, [*left_out, *faulty]
 
@@ -48,14 +50,15 @@ def _raise_what_ends_all(error: BaseException) -> None:
     reason_of(error)
 
 
-def _built(runs: Sequence[Run], patterns: PathPatterns, options: Options) -> tuple[list[Case], list[Skipped]]:
+def _built(
+    runs: Sequence[Run], skipped: Sequence[Skipped], patterns: PathPatterns, options: Options
+) -> tuple[list[Case], list[Skipped]]:
     kept, copies = without_copies(runs)
     kept, of_one_name = without_same_names(kept)
     kept, seconds = without_second_accounts(kept)
     kept, other_ranks = of_first_ranks(kept, patterns)
-    copied = {left_out.log for left_out in copies}
-    of_copies = [run for run in runs if run.log in copied] if copied else []
-    told_apart = named_apart(settled(kept, patterns, of_copies), patterns)
+    uncounted = (left_out.log for left_out in (*skipped, *copies))
+    told_apart = named_apart(settled(kept, patterns, uncounted), patterns)
     return build_cases(with_doubts(told_apart), options), [*copies, *of_one_name, *seconds, *other_ranks]
 
 
@@ -66,7 +69,7 @@ def _sound_and_faulty(
     sound, faulty = [], []
     for log, of_log in runs_by_log(runs):
         try:
-            _built(of_log, patterns, options)
+            _built(of_log, (), patterns, options)
             sound.append(of_log)
         except BaseException as error:
             _raise_what_ends_all(error)

@@ -7,12 +7,13 @@ else and whose logs say the same configuration; any other number (18, 50, 152; 1
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from perflog.cases.case import Identity, identity, spelling
 from perflog.formats.paths import REPEAT, Counter, PathPatterns, facts_of_path, numbered_label
 from perflog.formats.vocabulary import normal
+from perflog.logs.find import LogFile
 from perflog.notes import Note
 from perflog.runs.run import Run, Skipped
 
@@ -24,14 +25,16 @@ _Series = Mapping[int, Sequence[Run]]
 MOST_NUMBERS = 6
 
 
-def settled(runs: Sequence[Run], patterns: PathPatterns, copies: Sequence[Run] = ()) -> list[Run]:
+def settled(runs: Sequence[Run], patterns: PathPatterns, uncounted: Iterable[LogFile] = ()) -> list[Run]:
     """The runs, each with its repeat or, where the number in its log's name is none, with it in its label.
 
-    ``copies``: runs of logs that do not count, whose numbers belong to the series all the same.
+    ``uncounted``: logs without a run that counts, whose numbers belong to the series all the same: what a number means
+    is not another thing where its neighbour was refused, is a copy, or never began to print.
     """
-    places = _numbered(runs, lambda run, name: _counter_of(run, name, patterns))
+    places = _numbered((run.log, _counter_of(run, patterns)) for run in runs)
     series = _series(zip(places, runs, strict=True))
-    for place in _numbered(copies, lambda run, name: _counter_of(run, name, patterns)):
+    names = ((log, patterns.facts_of_part(log.folder_and_name[1], "file").counter) for log in uncounted)
+    for place in _numbered(names):
         if place is not None and place[0] in series:
             series[place[0]].setdefault(place[1], [])
     why_not = {stem: _why_no_repeats(stem, members) for stem, members in series.items()}
@@ -43,7 +46,7 @@ def settled(runs: Sequence[Run], patterns: PathPatterns, copies: Sequence[Run] =
 
 def of_first_ranks(runs: Sequence[Run], patterns: PathPatterns) -> tuple[list[Run], list[Skipped]]:
     """(the runs, without those of other ranks of a training whose first rank has a log of its own; their logs)."""
-    places = _numbered(runs, lambda _, name: patterns.facts_of_part(name, "file").rank)
+    places = _numbered((run.log, patterns.facts_of_part(run.log.folder_and_name[1], "file").rank) for run in runs)
     series = _series(zip(places, runs, strict=True))
     kept, left_out = [], {}
     for place, run in zip(places, runs, strict=True):
@@ -56,24 +59,23 @@ def of_first_ranks(runs: Sequence[Run], patterns: PathPatterns) -> tuple[list[Ru
     return kept, list(left_out.values())
 
 
-def _counter_of(run: Run, name: str, patterns: PathPatterns) -> Counter | None:
+def _counter_of(run: Run, patterns: PathPatterns) -> Counter | None:
     """The number in a log's name that may count repeats; None where something else tells the run's repeat."""
     from_path = run.metadata.sources.get(REPEAT) == "path"
-    return patterns.facts_of_part(name, "file").counter if from_path else None
+    return patterns.facts_of_part(run.log.folder_and_name[1], "file").counter if from_path else None
 
 
-def _numbered(runs: Iterable[Run], counter_of: Callable[[Run, str], Counter | None]) -> list[tuple[_Stem, int] | None]:
-    """Each run's log by its folder, its name without the number, and the number; None where it has none."""
+def _numbered(counted: Iterable[tuple[LogFile, Counter | None]]) -> list[tuple[_Stem, int] | None]:
+    """Each log by its folder, its name without the number, and the number; None where it has none."""
     folders: dict[str, str] = {}
     places: list[tuple[_Stem, int] | None] = []
-    for run in runs:
-        folder, name = run.log.folder_and_name
-        counter = counter_of(run, name)
+    for log, counter in counted:
+        folder, _ = log.folder_and_name
         if counter is None:
             places.append(None)
             continue
         if folder not in folders:
-            folders[folder] = os.path.abspath(f"{folder}/" if folder or run.log.place[:1] == "/" else ".")  # noqa: PTH100
+            folders[folder] = os.path.abspath(f"{folder}/" if folder or log.place[:1] == "/" else ".")  # noqa: PTH100
         places.append(((folders[folder], counter.stem), counter.number))
     return places
 

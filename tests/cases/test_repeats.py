@@ -62,6 +62,18 @@ def test_a_copied_log_leaves_its_siblings_repeats(tmp_path: Path) -> None:
     assert not any("no repeats" in note for case in made.cases for note in texts(case.notes))
 
 
+@pytest.mark.parametrize(
+    "first", ["", "an out-of-memory killer came before the first step\n"], ids=["empty", "no step"]
+)
+def test_a_log_that_is_no_training_s_leaves_its_siblings_repeats(tmp_path: Path, first: str) -> None:
+    """A case must not fall into its runs because its first one printed nothing: the names are a series."""
+    made = extraction(tmp_path, {"x_1.log": first, "x_2.log": benchmark(101), "x_3.log": benchmark(102)})
+    assert cases_of(made, tmp_path) == [["x_2.log", "x_3.log"]]
+    assert [Path(left_out.log.name).name for left_out in made.skipped] == ["x_1.log"]
+    apart = extraction(tmp_path / "apart", {"y_1.log": first, "x_2.log": benchmark(101), "x_3.log": benchmark(102)})
+    assert cases_of(apart, tmp_path / "apart") == [["x_2.log"], ["x_3.log"]], "another name is of no such series"
+
+
 def test_what_is_no_series_is_said(tmp_path: Path) -> None:
     made = extraction(tmp_path, {f"x_{number}.log": benchmark(100 + number) for number in (18, 50)})
     assert [case.label.rpartition("/")[2] for case in made.cases] == ["x_18", "x_50"]

@@ -29,7 +29,9 @@ BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
 #: Pages whose commands follow on each other.
-IN_ORDER = {"any-log.md", "history.md", "README.md", "README.zh-CN.md", "tutorial.md", "tutorial.zh.md", "llm.md"}
+IN_ORDER = {
+    "any-log.md", "history.md", "README.md", "README.zh-CN.md", "tutorial.md", "tutorial.zh.md", "llm.md", "view.md",
+}  # fmt: skip
 #: Pages whose commands are typed in an empty folder of the reader's.
 ELSEWHERE = IN_ORDER - {"history.md"}
 

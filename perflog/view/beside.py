@@ -21,6 +21,7 @@ from perflog.logs.containers import UnreadableError, numbered_lines
 from perflog.logs.find import LogFile
 from perflog.matching.polars_lines import numbers_of
 from perflog.runs.corroborate import heads_of
+from perflog.stats.arrays import middle
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

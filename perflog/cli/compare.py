@@ -26,7 +26,7 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, tables_text, to_terminal
 from perflog.cli.progress import end_where_unread, extractions
-from perflog.cli.viewing import address_of_view, write_view_of
+from perflog.cli.seen import address_of_view, write_view_of
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import names_in, one_of, pairs, settings
 

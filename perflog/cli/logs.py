@@ -42,7 +42,7 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, prose
 from perflog.cli.progress import extractions
-from perflog.cli.viewing import write_view_of
+from perflog.cli.seen import write_view_of
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import DEFAULTS, find_config, pairs, settings
 from perflog.show.options import format_for

@@ -38,7 +38,7 @@ from perflog.cli.options import (
 )
 from perflog.cli.output import emit, emit_commands, prose, say_lacking, say_written, to_terminal
 from perflog.cli.progress import end_where_unread, extractions, progress_bar
-from perflog.cli.viewing import write_view_of
+from perflog.cli.seen import write_view_of
 from perflog.logs.addresses import as_addresses
 from perflog.settings.config import one_of, pairs, settings
 

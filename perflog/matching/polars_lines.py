@@ -248,8 +248,3 @@ def numbers(texts: Sequence[str | None]) -> NDArray[np.float64]:
     if values.null_count() > column.null_count():
         values = column.str.replace_all(",", "", literal=True).cast(pl.Float64, strict=False)
     return values.fill_null(float("nan")).to_numpy()
-
-
-def numbers_of(texts: Sequence[str], regex: str, group: str) -> NDArray[np.float64]:
-    """What a named group of a regex reads of each of some lines, (n,); NaN where it reads no number."""
-    return numbers(pl.Series(texts, dtype=pl.String).str.extract_groups(regex).struct.field(group).to_list())

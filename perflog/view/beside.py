@@ -19,9 +19,9 @@ from perflog.formats.parser import LAST_GROUPS, Pattern
 from perflog.logs.clean import clean_block
 from perflog.logs.containers import UnreadableError, numbered_lines
 from perflog.logs.find import LogFile
-from perflog.matching.polars_lines import numbers_of
+from perflog.matching.one_line import numbers_of
 from perflog.runs.corroborate import heads_of
-from perflog.stats.arrays import middle
+from perflog.stats.arrays import distinct, middle
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,7 +65,9 @@ def beside(pattern: Pattern, log: LogFile, lines: Sequence[Ints]) -> Beside:
         lines: the line numbers of the records of each rank, (k,). Of states of a bar that stand on one line none is
             told from the others, and nothing is read.
     """
-    alone = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(_once(of_rank) for of_rank in lines)]))
+    alone = distinct(np.concatenate([np.empty(0, dtype=np.int64), *(_once(of_rank) for of_rank in lines)]))[0].astype(
+        np.int64
+    )
     found = Beside(alone, moments=np.full(len(alone), np.nan))
     groups = [name for name in LAST_GROUPS if name in (*pattern.groups, *pattern.also_groups)]
     columns = {name: np.full(len(alone), np.nan) for name in groups}
@@ -93,9 +95,8 @@ def beside(pattern: Pattern, log: LogFile, lines: Sequence[Ints]) -> Beside:
 
 
 def _once(lines: Ints) -> Ints:
-    numbers, times = np.unique(lines, return_counts=True)
-    once: Ints = numbers[times == 1]
-    return once
+    numbers, times = distinct(lines)
+    return numbers[times == 1].astype(np.int64)
 
 
 def _read(log: LogFile, numbers: Ints) -> Iterator[tuple[list[int], list[bytes]]]:

@@ -65,9 +65,7 @@ def beside(pattern: Pattern, log: LogFile, lines: Sequence[Ints]) -> Beside:
         lines: the line numbers of the records of each rank, (k,). Of states of a bar that stand on one line none is
             told from the others, and nothing is read.
     """
-    alone = distinct(np.concatenate([np.empty(0, dtype=np.int64), *(_once(of_rank) for of_rank in lines)]))[0].astype(
-        np.int64
-    )
+    alone = _alone(lines)
     found = Beside(alone, moments=np.full(len(alone), np.nan))
     groups = [name for name in LAST_GROUPS if name in (*pattern.groups, *pattern.also_groups)]
     columns = {name: np.full(len(alone), np.nan) for name in groups}
@@ -94,9 +92,11 @@ def beside(pattern: Pattern, log: LogFile, lines: Sequence[Ints]) -> Beside:
     return found
 
 
-def _once(lines: Ints) -> Ints:
-    numbers, times = distinct(lines)
-    return numbers[times == 1].astype(np.int64)
+def _alone(lines: Sequence[Ints]) -> Ints:
+    """The lines that hold one record of a rank, rising."""
+    once = [numbers[times == 1] for numbers, times in map(distinct, lines)]
+    alone: Ints = distinct(np.concatenate([np.empty(0, dtype=np.int64), *once]))[0].astype(np.int64)
+    return alone
 
 
 def _read(log: LogFile, numbers: Ints) -> Iterator[tuple[list[int], list[bytes]]]:

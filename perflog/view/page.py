@@ -35,12 +35,13 @@ MOST_LINES, BESIDE = 40, 1
 OUTLIER = 2.0
 
 
-def view_page(seen: Seen, language: str = "en", live: str = "") -> bytes:
+def view_page(seen: Seen, language: str = "en", live: tuple[str, int] | None = None) -> bytes:
     """The whole page.
 
     Args:
         seen: the runs with their records.
-        live: the token of the server that keeps the page up to date; empty for a page of its own.
+        live: the token of the server that keeps the page up to date, and how often the logs have changed; None for a
+            page of its own.
 
     Raises:
         UsageError: for a language that there is not.

@@ -107,7 +107,7 @@ class Handler(BaseHTTPRequestHandler):
         version, seen = served.now()
         own = {"X-Version": str(version)}
         if path == "/":
-            page = view_page(seen, served.language, self.server.token)
+            page = view_page(seen, served.language, (self.server.token, version))
             return HTTPStatus.OK, page, "text/html; charset=utf-8", own
         if path == "/numbers":
             return HTTPStatus.OK, _json(served.numbers(asked)), "application/json", own

@@ -728,7 +728,7 @@
   }
 
   async function follow() {
-    let version = "";
+    let version = document.body.dataset.version; // of what the page was made with
     for (;;) {
       try {
         const answer = await from("data", { version });

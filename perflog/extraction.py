@@ -104,7 +104,8 @@ def extract_logs(
             return _of_parts(parts, options, catalog)
     if cache is None:
         look = None if sight is None else sight.see
-        outcomes: Iterable[Outcome] = _outcomes(logs, logs, options, catalog, progress, look)
+        growing = sight is not None and sight.growing
+        outcomes: Iterable[Outcome] = _outcomes(logs, logs, options, catalog, progress, look, growing=growing)
     else:
         outcomes = _kept_outcomes(cache, logs, logs, options, catalog, progress, sight)
     return _together(_counted(outcomes, len(logs), progress), options, catalog)
@@ -191,13 +192,15 @@ def _outcomes(
     progress: Progress | None,
     look: Look | None,
     hashed: bool = False,
+    growing: bool = False,
 ) -> Iterator[Outcome]:
     """What becomes of each log; ``among``: all logs whose names may say what a number in its name counts.
 
-    ``hashed``: whether each text is hashed while it is read.
+    ``hashed``: whether each text is hashed while it is read; ``growing``: whether trainings that have not ended are
+    runs, without a number.
     """
     indexed = indexed_by_device(among, catalog.path_patterns)
-    finishing = Finishing(catalog, options, indexed)
+    finishing = Finishing(catalog, options, indexed, growing)
 
     def finish_all(readings: Sequence[Reading]) -> list[Outcome]:
         return finishing.outcomes(readings, look)
@@ -231,7 +234,8 @@ def _kept_outcomes(
         if progress is not None:
             total = sum(max(log.size, 0) for log in logs)
             progress(total - sum(max(log.size, 0) for log in changed))
-        return _outcomes(changed, among, options, catalog, progress, look, hashed)
+        growing = sight is not None and sight.growing
+        return _outcomes(changed, among, options, catalog, progress, look, hashed, growing)
 
     return with_kept(cache, logs, among, options, catalog, read, sight)
 

@@ -48,7 +48,7 @@ def view(
         serve_forever(logs, given, wanted, lang, port, print)
         return
     read = extractions(quiet)
-    write_view(output or Path("view.html"), read_records(logs, chosen, read, wanted), lang, quiet)
+    write_view(output or Path("view.html"), read_records(logs, chosen, read, wanted, growing=True), lang, quiet)
     end_where_unread(read, quiet)
 
 

@@ -27,7 +27,7 @@ from perflog.logs.find import RUNNING, LogFile
 from perflog.processes import settle
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import batch_reader
-from perflog.runs.build import RunBuilder
+from perflog.runs.build import RunBuilder, without_number
 from perflog.runs.metadata import Metadata, Stem
 from perflog.runs.run import Metric, Outcome, Run, Skipped
 from perflog.settings.options import Options
@@ -158,6 +158,8 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
 # What becomes of finished readings: the same function in this process and in those that help it.
 
 
+#: Why a log that grows has no number.
+NOT_ENDED = "its training has not ended (`perflog watch` shows it)"
 #: Sees what became of a log, with the reading and the formats that it comes of, from a reading thread.
 Look = Callable[[LogFile, Reading, Outcome, Catalog], None]
 
@@ -165,9 +167,14 @@ Look = Callable[[LogFile, Reading, Outcome, Catalog], None]
 class Finishing:
     """Makes outcomes of readings, under one catalogue and one set of options. Threads may share it."""
 
-    def __init__(self, catalog: Catalog, options: Options, indexed: frozenset[Stem]) -> None:
-        """``indexed``: the names of logs whose number is a device's."""
-        self._catalog, self._options = catalog, options
+    def __init__(self, catalog: Catalog, options: Options, indexed: frozenset[Stem], growing: bool = False) -> None:
+        """Make one.
+
+        Args:
+            indexed: the names of logs whose number is a device's.
+            growing: whether trainings that have not ended are runs, without a number, or are left out.
+        """
+        self._catalog, self._options, self._growing = catalog, options, growing
         self._builder = RunBuilder(catalog, options, indexed)
 
     def outcome(self, reading: Reading) -> Outcome:
@@ -187,15 +194,17 @@ class Finishing:
         Raises:
             ParserError: when a parser that matched does not read its own samples as it promises.
         """
-        finished = [reading for reading in readings if not _grows(reading.log)]
-        built = iter(self._builder.build_all(finished))
+        taken = [reading for reading in readings if self._growing or not _grows(reading.log)]
+        built = iter(self._builder.build_all(taken))
         outcomes: list[Outcome] = []
         for reading in readings:
-            outcome = _of_growing(reading.log) if _grows(reading.log) else next(built)
+            outcome: Outcome = Skipped(reading.log, NOT_ENDED)
             measured, catalog = reading, self._catalog
-            if not _grows(reading.log):
-                judged = inferred_outcome(reading, outcome, self._catalog, self._options)
+            if self._growing or not _grows(reading.log):
+                judged = inferred_outcome(reading, next(built), self._catalog, self._options)
                 outcome, measured, catalog = judged.outcome, judged.reading, judged.catalog
+            if _grows(reading.log) and not isinstance(outcome, Skipped):
+                outcome = [without_number(run, NOT_ENDED) for run in outcome]
             if look is not None:
                 look(reading.log, measured, outcome, catalog)
             if reading.hashed is not None and not isinstance(outcome, Skipped):
@@ -208,10 +217,6 @@ class Finishing:
 def _grows(log: LogFile) -> bool:
     """Whether a log's training has not ended."""
     return log.path.endswith(RUNNING)
-
-
-def _of_growing(log: LogFile) -> Skipped:
-    return Skipped(log, "its training has not ended (`perflog watch` shows it)")
 
 
 # ----------------------------------------------------------------------------------------------------

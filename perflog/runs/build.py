@@ -342,10 +342,14 @@ def why_no_run(reading: Reading) -> str:
 
 def _failed(run: Run, failure: LogFact) -> Run:
     """A training that failed has no number, whatever it printed before."""
+    return replace(without_number(run, failure.fields.get("failure", "the training failed")), last_line=failure.line)
+
+
+def without_number(run: Run, reason: str) -> Run:
+    """A run that has no number for a reason that is not its measurements'."""
     old = run.throughput
-    reason = failure.fields.get("failure", "the training failed")
     throughput = Metric("throughput", None, old.unit, old.estimator, reason=reason, parser=run.parser)
-    return replace(run, metrics={"throughput": throughput}, last_line=failure.line)
+    return replace(run, metrics={"throughput": throughput})
 
 
 def _last_metrics(pattern: Pattern, segment: Segment) -> dict[str, Metric]:

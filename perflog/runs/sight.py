@@ -26,11 +26,13 @@ class Sight(Generic[T]):
 
     Attributes:
         kind: what is seen; a cache keeps each kind by itself.
+        growing: whether trainings that have not ended are seen too, as runs without a number.
     """
 
     def __init__(
-        self, kind: str, form: Any, of_run: Callable[[RunMeasurements], T | None], take: Callable[[Run, T], None]
-    ) -> None:
+        self, kind: str, form: Any, of_run: Callable[[RunMeasurements], T | None], take: Callable[[Run, T], None],
+        growing: bool = False,
+    ) -> None:  # fmt: skip
         """Make a sight.
 
         Args:
@@ -38,7 +40,7 @@ class Sight(Generic[T]):
             of_run: sees a run; None where there is nothing to see.
             take: is given what was seen of a run; it may be called from several threads.
         """
-        self.kind = kind
+        self.kind, self.growing = kind, growing
         self._of_run, self._take = of_run, take
         self._decoder = msgspec.msgpack.Decoder(list[tuple[int, form]])
         self._waiting: dict[LogFile, bytes] = {}

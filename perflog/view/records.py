@@ -120,8 +120,9 @@ class Seen(Struct):
 
 
 def read_records(
-    logs: Sequence[str], settings: Settings, extractions: Extractions, where: Mapping[str, str] | None = None
-) -> Seen:
+    logs: Sequence[str], settings: Settings, extractions: Extractions, where: Mapping[str, str] | None = None,
+    growing: bool = False,
+) -> Seen:  # fmt: skip
     """Extract, and keep the records of every run.
 
     Args:
@@ -129,6 +130,7 @@ def read_records(
         settings: the options in force.
         extractions: how files are read, with progress.
         where: the values that the cases of the runs have (:func:`perflog.cases.choosing.chosen`).
+        growing: whether trainings that have not ended are runs too, without a number.
 
     Raises:
         UsageError: when a path does not exist, an option is not right, or no case has such a value.
@@ -140,7 +142,7 @@ def read_records(
 
     options = settings.options()
     see = partial(records_of, window=options.window)
-    sight = Sight("records", RunRecords, see, lambda run, seen: found.__setitem__(key(run), seen))
+    sight = Sight("records", RunRecords, see, lambda run, seen: found.__setitem__(key(run), seen), growing)
     extraction = extractions.seen(find_logs(logs), settings, options, sight)
     if where:
         extraction = replace(extraction, cases=chosen(extraction.cases, where))

@@ -69,7 +69,9 @@ class Served:
         return [number_of(run, self.language) for run, _ in self._read(chosen).runs]
 
     def _read(self, changed: Mapping[str, Any]) -> Seen:
-        return read_records(self._logs, settings({**self._given, **changed}, self._logs), Extractions(), self._where)
+        return read_records(
+            self._logs, settings({**self._given, **changed}, self._logs), Extractions(), self._where, growing=True
+        )
 
     def _stamp_of_logs(self) -> tuple[object, ...]:
         """What changes when a log grows, comes or goes."""

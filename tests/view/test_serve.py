@@ -11,6 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from perflog.settings.config import settings
+from perflog.show.extractions import Extractions
+from perflog.view.records import read_records
 from perflog.view.serve import PageServer, Served
 from tests.browser import find, needs_browser, waiting_of
 
@@ -94,3 +97,24 @@ def test_the_page_follows_and_its_numbers_are_held_against_the_log(browser: Any,
     wait.until(lambda _: browser.execute_script("return document.body.dataset.settings") == "5|||total")
     assert float(find(browser, ".run").get_attribute("data-value")) == pytest.approx(10.0, abs=0.02)
     browser.get("about:blank")
+
+
+def test_a_training_that_has_not_ended_is_followed_and_has_no_number_until_it_has(tmp_path: Path) -> None:
+    running, ended = tmp_path / "train.log.running", tmp_path / "train.log"
+    running.write_text(steps(1, 40))
+    served = Served([str(tmp_path)], {"warmup": "5"}, {}, "en")
+    first, seen = served.now()
+    ((run, records),) = seen.runs
+    assert (run.value, run.throughput.reason) == (None, "its training has not ended (`perflog watch` shows it)")
+    assert records is not None and len(records.ranks[0].codes) == 40
+    assert [number["value"] for number in served.numbers({"warmup": "10"})] == [None]
+    with running.open("a") as file:
+        file.write(steps(41, 60))
+    second, seen = served.now()
+    assert seen.runs[0][1] is not None and len(seen.runs[0][1].ranks[0].codes) == 60
+    running.rename(ended)
+    third, seen = served.now()
+    assert first < second < third
+    assert seen.runs[0][0].value == pytest.approx(10.0, abs=0.02)
+    ended.rename(running)
+    assert read_records([str(tmp_path)], settings({}, []), Extractions()).runs == [], "records have what has ended"

@@ -299,7 +299,9 @@ KINDS: Mapping[str, MetricKind] = {
     "throughput": MetricKind(Better.HIGHER, is_compared=True, is_windowed=True),
     "step_time": MetricKind(
         Better.LOWER, is_compared=True, is_windowed=True,
-        names=("iteration_time", "iteration-time", "time_per_step", "time_metrics/end_to_end(s)"),
+        names=(
+            "iteration_time", "iteration-time", "time_per_step", "train_step_timing in s", "time_metrics/end_to_end(s)",
+        ),
     ),
     "data_time": MetricKind(
         Better.LOWER, is_compared=True, is_windowed=True, names=("data_loading_time", "time_metrics/data_loading(s)")
@@ -312,29 +314,42 @@ KINDS: Mapping[str, MetricKind] = {
     "accuracy": MetricKind(Better.HIGHER),
     "loss": MetricKind(Better.LOWER),
     "tokens_per_second": MetricKind(
-        Better.HIGHER, names=("tokens_per_sec", "throughput/tokens_per_sec", "train/tokens_per_second")
+        Better.HIGHER, names=("tokens_per_sec", "throughput/tokens_per_sec")
     ),
     "tokens_per_second_per_device": MetricKind(
         Better.HIGHER,
         names=(
             "tokens_per_second_per_gpu", "tokens_per_sec_per_gpu", "throughput/device/tokens_per_sec",
-            "throughput(tps)",
+            "throughput/device/tokens_per_second", "throughput/device/TPS", "throughput(tps)",
         ),
     ),
-    "tflops_per_device": MetricKind(Better.HIGHER, names=("tflops_per_gpu", "model_tflops_per_gpu")),
-    "mfu": MetricKind(Better.HIGHER, names=("mfu(%)", "throughput/device/mfu", "model_flops_utilization")),
+    "tflops_per_device": MetricKind(
+        Better.HIGHER, names=("tflops_per_gpu", "model_tflops_per_gpu", "tflops_per_sec_per_gpu")
+    ),
+    "mfu": MetricKind(
+        Better.HIGHER, names=("mfu(%)", "throughput/device/mfu", "throughput/device/MFU", "model_flops_utilization")
+    ),
 }  # fmt: skip
+#: The sections of trackers that a training's metrics stand in.
+_SECTIONS = ("train/", "perf/")
 _NAMED = {name: metric for metric, kind in KINDS.items() for name in kind.names}
 
 
 def metrics_named(names: str) -> str:
     """Names of metrics with commas, each that a tracker or trainer uses for the same quantity as perflog's own name.
 
-    >>> metrics_named("throughput,-tokens_per_second_per_gpu"), metrics_named("mfu(%)")
-    ('throughput,-tokens_per_second_per_device', 'mfu')
+    >>> metrics_named("throughput,-tokens_per_second_per_gpu"), metrics_named("mfu(%)"), metrics_named("perf/mfu")
+    ('throughput,-tokens_per_second_per_device', 'mfu', 'mfu')
     """
     parts = [(name, name.strip().removeprefix("-")) for name in names.split(",")]
-    return ",".join(name.replace(bare, _NAMED.get(bare, bare)) if bare else name for name, bare in parts)
+    return ",".join(name.replace(bare, _metric_named(bare)) if bare else name for name, bare in parts)
+
+
+def _metric_named(name: str) -> str:
+    """perflog's own name; a name that means nothing here as it is."""
+    section = next((section for section in _SECTIONS if name.startswith(section)), "")
+    inner = name.removeprefix(section)
+    return _NAMED.get(inner, inner if inner in KINDS else name)
 
 
 def metric_kind(name: str) -> MetricKind:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "perflog_"
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_]+")
-#: What stands in every family's help beside its name; a metric by a parser's name for it has none.
+#: The help of families; that of any other metric is its own name (``promtool check metrics`` wants one for each).
 _HELP = {
     "throughput": "Centre over the runs of work over time.",
     "step_time": "Centre over the runs of the time of a step.",
@@ -40,6 +40,8 @@ _HELP = {
     "efficiency": "Speedup over the factor of devices, a fraction.",
     "runs": "Runs with a throughput.",
 }
+#: The ends of an interval, by what their families' names end with.
+_ENDS = {"_low": "Lower end", "_high": "Upper end"}
 #: Families of perflog's own, whatever a parser calls a metric.
 _OWN = frozenset({"runs", "speedup", "efficiency"})
 #: A sample: the name of its family, its labels, its value.
@@ -54,13 +56,18 @@ def to_openmetrics(extraction: Extraction) -> str:
             families.setdefault(sample[0], []).append(sample)
     lines = []
     for name, samples in families.items():
-        lines.append(f"# TYPE {name} gauge")
-        if help_text := _HELP.get(name.removeprefix(_PREFIX)):
-            lines.append(f"# HELP {name} {help_text}")
+        lines += [f"# TYPE {name} gauge", f"# HELP {name} {_help(name.removeprefix(_PREFIX))}"]
         for _, labels, value in samples:
             shown = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
             lines.append(f"{name}{{{shown}}} {value!r}")
     return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def _help(name: str) -> str:
+    for ending, end in _ENDS.items():
+        if name.endswith(ending):
+            return f"{end} of the interval of {_PREFIX}{name.removesuffix(ending)}."
+    return _HELP.get(name, f"Centre over the runs of {name}.")
 
 
 def _samples(case: Case) -> Iterator[_Sample]:

@@ -20,6 +20,8 @@ def test_a_name_means_one_metric() -> None:
     assert set(names.values()) == {1}
     assert names.keys().isdisjoint(KINDS)
     assert metrics_named("-iteration_time, loss,mfu(%)") == "-step_time, loss,mfu"
+    assert metrics_named("-train/step_time,perf/tokens_per_second_per_gpu") == "-step_time,tokens_per_second_per_device"
+    assert metrics_named("train/own,eval/loss,-perf/") == "train/own,eval/loss,-perf/"
 
 
 @pytest.mark.parametrize("name", [name for metric in ("step_time", "data_time") for name in KINDS[metric].names])

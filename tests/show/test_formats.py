@@ -248,6 +248,8 @@ def test_openmetrics_are_read_by_prometheus(logs: Path) -> None:
     assert [value for _, value in read["perflog_speedup"]] == pytest.approx([1.0, 102 / 13.5])
     assert sorted(value for _, value in read["perflog_runs"]) == [2.0, 5.0]
     assert sorted(value for _, value in read["perflog_throughput_low"]) == pytest.approx([13.0, 100.0])
+    names = set(re.findall("# TYPE (.*) gauge", text))
+    assert set(re.findall("# HELP (.*?) .", text)) == names, "promtool check metrics wants a help for each"
 
 
 def test_hostile_labels_of_openmetrics(logs: Path) -> None:

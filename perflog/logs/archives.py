@@ -1,5 +1,5 @@
 """The members of archives, in the order of the archive, each as a stream: tar's in ``perflog.logs.tars``, zip's in
-``perflog.logs.zips``.
+``perflog.logs.zips``, the runs of MLflow's database in ``perflog.logs.trackers``.
 
 Archives are read once from front to back, members included: reading all members costs as much as reading the archive.
 """
@@ -28,9 +28,11 @@ from perflog.logs.zips import Member, zip_members
 if TYPE_CHECKING:
     from perflog.logs.stored import StoredObject
 
-__all__ = ["Member", "archive_in", "archive_of", "is_archive", "members_of"]
+__all__ = ["DATABASE", "Member", "archive_in", "archive_of", "is_archive", "is_store", "members_of"]
 
 ZIP, TAR = "zip", "tar"
+#: How an SQLite database begins, which may be MLflow's: it is opened by its path, so it must be a file of its own.
+DATABASE = b"SQLite format 3\x00"
 
 
 def archive_of(head: bytes) -> str:
@@ -61,11 +63,19 @@ def is_archive(path: str) -> bool:
     except OSError:
         return False
     try:
-        return bool(archive_in(stream_of_descriptor(descriptor))[0])
+        stream = stream_of_descriptor(descriptor)
+        return is_store(path) if stream.peek(HEAD).startswith(DATABASE) else bool(archive_in(stream)[0])
     except UnreadableError:
         return False
     finally:
         os.close(descriptor)
+
+
+def is_store(path: str) -> bool:
+    """Whether an SQLite database is MLflow's and holds a metric."""
+    from perflog.logs import trackers  # few folders hold one: SQLite is imported where one stands
+
+    return trackers.is_store(path)
 
 
 def members_of(path: str, stored: StoredObject | None = None) -> Generator[Member, None, None]:
@@ -85,7 +95,11 @@ def members_of(path: str, stored: StoredObject | None = None) -> Generator[Membe
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from None
     try:
-        yield from _members_in(OpenFile(descriptor), stream_of_descriptor(descriptor))
+        stream = stream_of_descriptor(descriptor)
+        if stream.peek(HEAD).startswith(DATABASE):
+            yield from _named_apart(_runs_of(path))
+        else:
+            yield from _members_in(OpenFile(descriptor), stream)
     finally:
         os.close(descriptor)
 
@@ -96,6 +110,12 @@ def _members_in(file: RandomAccess, stream: Stream) -> Iterator[Member]:
     if not kind:
         raise UnreadableError("it is not an archive any more")
     yield from _named_apart(zip_members(file) if kind == ZIP else _members_of_tar(plain))
+
+
+def _runs_of(path: str) -> Iterator[Member]:
+    from perflog.logs.trackers import runs_of
+
+    return runs_of(path)
 
 
 def _members_of_tar(stream: Stream) -> Iterator[Member]:

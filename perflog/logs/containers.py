@@ -20,7 +20,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perflog.logs.archives import Member, archive_in, archive_of, members_of
+from perflog.logs.archives import DATABASE, Member, archive_in, archive_of, is_store, members_of
 from perflog.logs.blocks import Opened, blocks_of_stream, ranges_of_file, read_range
 from perflog.logs.clean import COLLECTED
 from perflog.logs.encodings import as_utf8, encoding_of
@@ -36,7 +36,7 @@ from perflog.logs.streams import (
     decompressed,
     stream_of_descriptor,
 )
-from perflog.logs.unwrap import BEGINNING, is_notebook, is_trace, unwrapped, wrapping_of
+from perflog.logs.unwrap import BEGINNING, is_notebook, is_session, is_trace, unwrapped, wrapping_of
 
 if TYPE_CHECKING:
     from perflog.logs.stored import StoredObject
@@ -301,6 +301,8 @@ def is_plain(head: bytes, name: str) -> bool:
         and not archive_of(head)
         and not is_event_file(head)
         and not is_notebook(head, name)
+        and not head.startswith(DATABASE)
+        and not is_session(head)
         and not is_trace(head)
         and wrapping_of(head) is None
     )
@@ -309,6 +311,9 @@ def is_plain(head: bytes, name: str) -> bool:
 def _text_of_file(log: LogFile, stream: Stream) -> Stream:
     """The text of a pipe, or of a file that is no plain text: packed, in another encoding, wrapped by a collector."""
     archive, plain = archive_in(stream)
+    is_file = log.pipe is None and log.stored is None
+    if is_file and plain.peek(HEAD).startswith(DATABASE) and is_store(log.path):
+        archive = "MLflow"
     if archive:
         pipes = f"a {archive} archive from a pipe, which is not read: name the file that holds it"
         raise UnreadableError(pipes if log.pipe is not None else _why_not_whole(log, archive))
@@ -353,6 +358,10 @@ def _program_text(stream: Stream, name: str) -> Stream:
         from perflog.logs.notebooks import text_of_notebook  # few folders hold one
 
         text = text_of_notebook(text)
+    elif is_session(text.peek(HEAD)):
+        from perflog.logs.trackers import text_of_session
+
+        text = text_of_session(text)
     wrapping = wrapping_of(text.peek(BEGINNING), name)
     return text if wrapping is None else unwrapped(text, wrapping)
 

@@ -4,12 +4,14 @@
     V/bin/python -m tests.tools.real_trackers FOLDER
 
 ``FOLDER`` then holds what each tracker wrote; ``tests/logs/trackers`` gets the files of those that perflog reads, and
-``clock.json`` (:mod:`tests.upstream.clock`). The loop prints and logs each tenth step: its loss, the tokens per second
+``clock.json`` (:mod:`tests.upstream.clock`); ``wandb/history.jsonl`` is ``history_of_wandb`` of
+``tests/logs/test_trackers.py``. The loop prints and logs each tenth step: its loss, the tokens per second
 and the time of a step since the line before.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -99,6 +101,9 @@ def keep(folder: Path) -> None:
     shutil.copytree(folder / "tensorboard", KEPT / "tensorboard")
     (store,) = folder.glob("mlruns/*/*/metrics")
     shutil.copytree(store, KEPT / "mlruns" / store.parent.name / "metrics")
+    (KEPT / "clearml").mkdir()
+    session = (folder / "clearml/metrics.jsonl").read_bytes()
+    (KEPT / "clearml/metrics.jsonl.gz").write_bytes(gzip.compress(session, mtime=0))
     (run,) = folder.glob("wandb/offline-run-*/*.wandb")
     (KEPT / "wandb").mkdir()
     shutil.copy(run, KEPT / "wandb" / "run.wandb")

@@ -77,7 +77,7 @@ def init(logs: Logs, given: Given, output: Place = None, quiet: Quiet = False) -
     if file.exists() or file.is_symlink():
         raise UsageError(f"{file}: is there already, and is never overwritten; `perflog config {logs[0]}` shows it")
     extraction = extractions(quiet).of(logs, settings(given, logs))
-    if not extraction.runs:
+    if not extraction.runs and not any(" --as " in left_out.reason for left_out in extraction.skipped):
         why = skipped([(one.log.name, one.reason) for one in extraction.skipped], "files")
         raise UsageError("\n".join([f"{first}: no training log was found", *why]))
     write_atomically(file, config_text(extraction, given, ", ".join(logs)))

@@ -6,6 +6,7 @@ A README's regions are kept true by ``perflog readme``.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -231,6 +232,10 @@ _WANTED: Mapping[str, tuple[str, str]] = {
     "devices": ("8", "a rate stays one device's or rank's, and there is no speedup"),
 }
 _OPTIONS = ("warmup", "steps", "last", "estimator", "aggregate", "convention", "values", "without_slow")
+#: So many of the options that reasons offer are written down.
+MOST_OFFERS = 3
+_OFFER = re.compile(r"""(?:--as (?:'(?:[^']|'"'"')*'|[^\s'",;\\]+) ?)+""")
+_NUMBER = re.compile("[0-9]+")
 _INTRODUCTION = """\
 # Written by `perflog init`, to be corrected and kept beside the logs. `perflog config LOGS` shows what is in force;
 # the command line wins over what stands here.
@@ -246,12 +251,13 @@ def config_text(extraction: Extraction, given: Mapping[str, Any], place: str) ->
     """
     runs = extraction.runs
     lines = [_INTRODUCTION, *_found(extraction, place), ""]
-    for name in _OPTIONS:
-        value = given.get(name)
-        if value is not None:
-            lines.append(f"{name} = {_toml(value)}")
-        elif DEFAULTS[name] is not None:
-            lines.append(f"# {name} = {_toml(DEFAULTS[name])}   # the default")
+    for name, default in DEFAULTS.items():
+        if given.get(name) and name != "set":
+            lines.append(f"{name.rstrip('_')} = {_toml(given[name])}")
+        elif name in _OPTIONS and default is not None:
+            lines.append(f"# {name} = {_toml(default)}   # the default")
+    if not given.get("as_"):
+        lines += _offered(extraction)
     detected = Counter(note.text.partition(":")[0] for run in runs for note in run.notes if "the detector" in note.text)
     lines += [f"# {counted(count, 'run')}: {note}" for note, count in detected.most_common(2)]
     return "\n".join([*lines, "", *_facts(runs, given.get("set") or {})]) + "\n"
@@ -266,12 +272,28 @@ def _found(extraction: Extraction, place: str) -> list[str]:
     cases, skipped = counted(len(extraction.cases), "case"), counted(len(extraction.skipped), "file")
     lines = [
         f"# Found in {place}: {counted(len(runs), 'run')} in {cases}; {skipped} skipped.",
-        f"# Formats: {formats}.",
+        f"# Formats: {formats or 'none'}.",
         f"# Metrics: {', '.join(metrics) or 'none'}.",
     ]
     reasons = Counter(run.throughput.reason for run in runs if run.throughput.value is None)
     lines += [f"# {counted(count, 'run')} without throughput: {reason}." for reason, count in reasons.most_common(3)]
     return [visible(" ".join(line.split())) for line in lines]
+
+
+def _offered(extraction: Extraction) -> list[str]:
+    """What the reasons of logs without a number offer as ``--as``, commented out, the most frequent first."""
+    reasons = [run.throughput.reason for run in extraction.runs if run.value is None]
+    reasons += [left_out.reason for left_out in extraction.skipped]
+    offers: dict[str, list[str]] = {}  # logs that differ in the numbers of a line are offered one
+    for reason in reasons:
+        for found in _OFFER.findall(reason):
+            offers.setdefault(_NUMBER.sub("#", found), []).append(found)
+    often = sorted(offers.values(), key=len, reverse=True)[:MOST_OFFERS]
+    lines = [
+        f"# as = {_toml(shlex.split(alike[0])[1::2])}   # {counted(len(alike), 'log')} without a number: if this is so"
+        for alike in often
+    ]
+    return [line for line in lines if visible(line) == line]
 
 
 def _facts(runs: Sequence[Run], given: Mapping[str, Any]) -> list[str]:
@@ -295,8 +317,12 @@ def _facts(runs: Sequence[Run], given: Mapping[str, Any]) -> list[str]:
 
 
 def _toml(value: Any) -> str:
-    text = str(value)
-    if text.isascii() and text.isdigit():
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    """A value as it stands in a config file; a text that is a whole number is one."""
+    import tomlkit
+
+    if isinstance(value, dict):
+        table = tomlkit.inline_table()
+        table.update(value)
+        return table.as_string()
+    is_whole = isinstance(value, str) and value.isascii() and value.isdigit()
+    return tomlkit.item(int(value) if is_whole else value).as_string()

@@ -32,6 +32,32 @@ def test_init_writes_what_was_found_and_what_is_missing(tmp_path: Path) -> None:
     assert "warm-up 30 steps" in perflog("extract", str(tmp_path), "-q").stdout
 
 
+def test_init_keeps_the_options_that_it_was_given(tmp_path: Path) -> None:
+    """The command line's ``--as`` and others were not in the file that was to keep them."""
+    (tmp_path / "a.log").write_text("".join(f"tick {step} | pace {400 + step % 7}.5\n" for step in range(1, 90)))
+    given = ["--as", "tick {step} | pace {rate:samples/s:last}", "--baseline", "devices=2", "--set", "devices=2"]
+    done = perflog("init", str(tmp_path), *given, "--without-slow")
+    assert done.returncode == 0, done.stderr
+    assert tomllib.loads((tmp_path / "perflog.toml").read_text()) == {
+        "as": [given[1]], "baseline": {"devices": "2"}, "without_slow": True, "set": {"devices": 2},
+    }  # fmt: skip
+    assert "403" in perflog("extract", str(tmp_path)).stdout
+
+
+def test_init_writes_down_what_refusals_offer(tmp_path: Path) -> None:
+    for number in range(3):
+        lines = (f"step {step} | loss {step + number}.5 | 0.{250 + step % 7} s 'a'\n" for step in range(10, 400, 10))
+        (tmp_path / f"{number}.log").write_text("".join(lines))
+    done = perflog("init", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    file = tmp_path / "perflog.toml"
+    (offered,) = (line for line in file.read_text().splitlines() if line.startswith("# as = "))
+    assert offered.endswith("# 3 logs without a number: if this is so")
+    assert tomllib.loads(file.read_text()) == {"set": {}}, "what only the user knows stays a comment"
+    file.write_text(file.read_text().replace("# as = ", "as = "))
+    assert "3 runs, 0 files skipped" in perflog("extract", str(tmp_path)).stdout
+
+
 def test_init_never_overwrites_and_needs_a_log(tmp_path: Path) -> None:
     (tmp_path / "perflog.toml").write_text("warmup = 5\n")
     (tmp_path / "a.log").write_bytes(ONE.read_bytes())

@@ -13,7 +13,7 @@ from perflog.logs.find import natural
 from perflog.notes import Note, alike, texts
 from perflog.runs.run import DATA
 from perflog.show.fields import known_fields, require_columns
-from perflog.show.text import MARK, TextTable, caption, counted, fits, interval, marked, number
+from perflog.show.text import MARK, TextTable, caption, counted, interval, marked, number, size_of
 from perflog.stats.quotient import QuotientInterval
 
 #: The headings of columns that are not called as what they hold.
@@ -33,6 +33,8 @@ _OF_CELLS, _LEAST_FILLED = ("throughput", "interval", "speedup", "efficiency"), 
 _FEW = 3
 #: Titles of columns that a narrow terminal may leave out, the first to go first.
 _SPARE = ("efficiency", "TFLOPS/device")
+#: Titles of columns that may stand behind the number before them.
+_BEHIND = ("interval",)
 #: What stands in the row of a case that has no throughput, the first that some such case has.
 _INSTEAD = ("reported", "step_time")
 #: What a speedup bears that is made of a number that may be another one.
@@ -155,8 +157,9 @@ def _parts(cases: Sequence[Case]) -> list[list[Case]]:
 
 def _of_part(columns: _Columns, width: int | None) -> TextTable:
     """The table of cases of one model and unit: that with fewest lines."""
-    across = (table for name in _ACROSS if (table := columns.across(name)) is not None and fits(table, width))
-    return next(across, None) or columns.compact()
+    across = (columns.across(name) for name in _ACROSS)
+    tables = [*(table for table in across if table is not None), columns.compact()]
+    return min(tables, key=lambda table: size_of(table, width)) if len(tables) > 1 else tables[0]
 
 
 def _made(extraction: Extraction, shown: Shown, titles: Sequence[str]) -> str:
@@ -258,7 +261,7 @@ class _Columns:
         constant = [
             i for i, own in enumerate(columns) if own.name not in fixed and len(set(own.cells)) == 1 and own.cells[0]
         ]
-        return table.lifted(constant) if len(table.rows) > 1 else table
+        return replace(table.lifted(constant) if len(table.rows) > 1 else table, settled=True)
 
     def _saying(self) -> list[_Column]:
         """The columns that say something."""
@@ -269,6 +272,9 @@ class _Columns:
             others = [key for key in self.keys if key != "nodes"]
             gone |= {"nodes"} if _distinct(self.cases, others) == _distinct(self.cases, self.keys) else set()
         columns = [column for column in self.wide(instead[:1]) if column.name not in gone]
+        counts = [_count(case) if case.throughput.value is not None else str(len(case.runs)) for case in self.cases]
+        if len({*counts}) == 1 and any(case.throughput.value is not None for case in self.cases):
+            columns = [replace(c, cells=counts) if c.name == "n" else c for c in columns]  # "no value" says the rest
         if len({spelling(str(case.key.get("model", ""))) for case in self.cases}) == 1:  # however it is spelt
             names = "/".join(dict.fromkeys(str(case.key.get("model", "")) for case in self.cases))
             columns = [replace(c, cells=[names] * len(c.cells)) if c.name == "model" else c for c in columns]
@@ -282,7 +288,9 @@ class _Columns:
         rows = [list(cells) for cells in zip(*(column.cells for column in columns), strict=True)]
         keys = sum(1 for column in columns if column.name in self.keys)
         titles, right = [column.title for column in columns], [column.right for column in columns]
-        return TextTable(titles, rows, right, heading=heading, keys=max(1, keys), spare=_SPARE, words=_WORDS)
+        return TextTable(
+            titles, rows, right, heading=heading, keys=max(1, keys), spare=_SPARE, behind=_BEHIND, words=_WORDS
+        )
 
     def named(self, names: Sequence[str]) -> list[_Column]:
         """The columns of these names, with the unit where it varies, and the notes where there are some: no number

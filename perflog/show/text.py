@@ -1,8 +1,9 @@
 """Tables of texts for terminals and for Markdown, and the words that all tables share.
 
 A table is never wider than the terminal, and no number and no word is cut: where the columns do not fit, what is the
-same in all rows goes above the table, the warnings of a row go below it, what is spare goes, and then the columns that
-name a row become a line above it, so that numbers stand below each other on any terminal that has room for them.
+same in all rows goes above the table, intervals go behind their numbers, the warnings of a row go below it, what is
+spare goes, and then the columns that name a row become a line above it and what few rows have a line below it, so that
+numbers stand below each other on any terminal that has room for them.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class TextTable:
         heading: what is true of all rows; stands above the table.
         keys: how many of the first columns name the row.
         spare: titles of columns that a narrow terminal may leave out.
+        behind: titles of columns that say what they are, and may stand behind the number before them without a title.
+        settled: whether what is the same in all rows stands above them already, and all else is to stay in the rows.
         styles: texts of cells that have a colour of their own on a terminal, each with its parameters (ECMA-48, SGR).
         words: by the title of a column, what stands before its cell where it stands above the rows: ``throughput in``;
             empty for cells that say by themselves what they are. All others have their title there.
@@ -55,6 +58,8 @@ class TextTable:
     heading: str = ""
     keys: int = 1
     spare: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+    settled: bool = False
     styles: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
 
@@ -75,6 +80,20 @@ class TextTable:
             right=[self.right[place] for place in kept],
             keys=sum(1 for place in kept if place < self.keys),
         )
+
+    def joined(self) -> TextTable:
+        """The table with the cells of the columns in ``behind`` at the end of the numbers before them."""
+        before = {
+            place: max((number for number in range(place) if self.right[number]), default=-1)
+            for place, title in enumerate(self.titles)
+            if title in self.behind
+        }
+        rows = [list(row) for row in self.rows]
+        for row in rows:
+            for place, number in before.items():
+                own, warning = _warned(row[number])
+                row[number] = " ".join(filter(None, (own, row[place]))) + warning
+        return replace(self, rows=rows).without(before)
 
     def lifted(self, places: Iterable[int]) -> TextTable:
         """The table with these columns, which are the same in all rows, in its heading."""
@@ -179,6 +198,8 @@ def caption(extraction: Extraction, cases: Iterable[Case] | None = None) -> str:
 #: Cells that stand out on a terminal, each with the parameters of its colour (ECMA-48, SGR).
 _STYLES = {"no value": "1;31"}
 _HEADING, _WARNING = "1", "33"
+#: What may stand behind a number: its interval, its warning.
+_BEHIND = re.compile(f" (?:±|{MARK})")
 #: Blanks between two columns, where there is room and where there is not.
 _GAPS = (3, 2)
 #: A note that rows bear the number of: the number, and what it says.
@@ -225,7 +246,7 @@ def to_csv(titles: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def to_terminal(table: TextTable, width: int | None, colour: bool) -> str:
     """A table for people; ``width`` None means as wide as its content."""
     texts = _visible(table)
-    form = next((form for form in _narrower(texts, width) if width is None or form.width <= width), None)
+    form = _form_of(texts, width)
     if form is None:
         whole, lines = texts, _blocks(texts, width or 0, colour)
     else:
@@ -240,9 +261,15 @@ def to_people(tables: Iterable[TextTable], width: int | None, colour: bool) -> s
     return "\n".join(to_terminal(table, width, colour) for table in tables)
 
 
-def fits(table: TextTable, width: int | None) -> bool:
-    """Whether a table has room on a terminal with all its columns, each row in one line."""
-    return width is None or _Form(_visible(table), _GAPS[-1]).width <= width
+def size_of(table: TextTable, width: int | None) -> tuple[bool, int]:
+    """What a table takes on a terminal: whether it has no room there and each row becomes a block; how many lines."""
+    form = _form_of(_visible(table), width)
+    return (True, 0) if form is None else (False, len(form.drawn(width, False)))
+
+
+def _form_of(table: TextTable, width: int | None) -> _Form | None:
+    """The first way to draw a table for which there is room; None where there is none."""
+    return next((form for form in _narrower(table, width) if width is None or form.width <= width), None)
 
 
 def _visible(table: TextTable) -> TextTable:
@@ -265,17 +292,19 @@ class _Form:
         gap: blanks between two columns.
         below: whether the warnings of a row stand in a line below it.
         folded: the columns whose cells stand in a line above the rows that have them.
+        told: the columns whose cells stand in the line below their row, for they are few.
     """
 
     table: TextTable
     gap: int
     below: bool = False
     folded: tuple[int, ...] = ()
+    told: tuple[int, ...] = ()
 
     @property
-    def _drawn(self) -> TextTable:
+    def drawn_table(self) -> TextTable:
         """The table that is drawn: without what stands in lines of its own."""
-        table = self.table.without(self.folded)
+        table = self.table.without((*self.folded, *self.told))
         if not self.below:
             return table
         return replace(table, rows=[[_only_marked(cell) for cell in row] for row in table.rows])
@@ -283,16 +312,16 @@ class _Form:
     @property
     def width(self) -> int:
         """How many cells of a terminal the rows take."""
-        widths = _widths(self._drawn)
-        return sum(widths) + self.gap * (len(widths) - 1) + self._margin
+        widths = _widths(self.drawn_table)
+        return sum(widths) + self.gap * (len(widths) - 1) + self.margin
 
     @property
-    def _margin(self) -> int:
+    def margin(self) -> int:
         return 2 if self.folded else 0
 
     def drawn(self, width: int | None, colour: bool) -> list[str]:
         """The lines: headings, a rule, rows, and what stands above and below them."""
-        table, margin = self._drawn, " " * self._margin
+        table, margin = self.drawn_table, " " * self.margin
         titles, *rows = _lines(table, self.gap, colour)
         lines, before = [margin + titles, "─" * self.width], None
         for cells, row in zip(self.table.rows, rows, strict=True):
@@ -302,30 +331,38 @@ class _Form:
                 lines += [_styled(line, _HEADING, colour) for line in _wrapped(label or unknown, width)]
                 before = label
             lines.append(margin + row)
-            if self.below and (warned := self._warnings(cells)):
-                lines += [_styled(f"{margin}  {line}", _WARNING, colour) for line in _wrapped(warned, (width or 0) - 4)]
+            warned = self._warnings(cells) if self.below else ""
+            if below := "; ".join(filter(None, (self.table.said(cells, self.told), warned))):
+                style = _WARNING if warned else ""
+                lines += [_styled(f"{margin}  {line}", style, colour) for line in _wrapped(below, (width or 0) - 4)]
         return lines
 
     def _warnings(self, cells: Sequence[str]) -> str:
         """The warnings of a row that say more than that there is one: ``⚠ throughput 492.45 without line 11``."""
-        told = []
-        for title, cell in zip(self.table.titles, cells, strict=True):
-            own, warning = _parted(cell)
+        told, titles, of = [], self.table.titles, ""
+        for place, (title, cell) in enumerate(zip(titles, cells, strict=True)):
+            if place in self.told:
+                continue  # with its warning
+            if titles.count(title) == 1:
+                of = title  # that of a number, behind which stands what is made of it, such as its speedup
+            own, warning = _warned(cell)
             if rest := warning.removeprefix(f" {MARK}").strip():
-                told.append(f"{title} {own} {rest}" if rest.startswith(f"{EITHER} ") else f"{title} {rest}")
+                name = title if title == of else f"{of} {title}".strip()
+                told.append(f"{name} {_parted(own)[0]} {rest}" if rest.startswith(f"{EITHER} ") else f"{name} {rest}")
         return f"{MARK} {', '.join(told)}" if told else ""
 
 
 def _narrower(table: TextTable, width: int | None) -> Iterator[_Form]:
-    """The ways to draw a table, each narrower than the one before; those with lines above their rows shortest first."""
+    """The ways to draw a table, each narrower than the one before; those with lines of their own shortest first."""
     yield from (_Form(table, gap) for gap in _GAPS)
     table = table.without(place for place in range(len(table.titles)) if not any(row[place] for row in table.rows))
     yield from (_Form(table, gap) for gap in _GAPS)
-    if len(table.rows) > 1:
+    if len(table.rows) > 1 and not table.settled:
         same = [place for place, cell in enumerate(table.rows[0]) if all(row[place] == cell for row in table.rows)]
         table = table.lifted(place for place in same if place > 0 and table.rows[0][place])
     yield from (_Form(table, gap) for gap in _GAPS)
-    yield _Form(table, _GAPS[-1], below=True)
+    table = table.joined()
+    yield from (_Form(table, _GAPS[-1], below) for below in (False, True))
     for title in table.spare:
         table = table.without(place for place, own in enumerate(table.titles) if own == title)
         yield from (_Form(table, _GAPS[-1], below) for below in (False, True))
@@ -333,32 +370,44 @@ def _narrower(table: TextTable, width: int | None) -> Iterator[_Form]:
     widest = max(keys, key=_widths(table).__getitem__, default=0)
     ways = {tuple(sorted({*keys[:count], last})) for count in range(len(keys)) for last in (count, widest)}
     filled = [sum(map(bool, column)) for column in zip(*table.rows, strict=True)]
-    sparse = sorted(range(len(keys), len(filled)), key=filled.__getitem__)
-    sparse = [place for place in sparse if 2 * filled[place] <= len(table.rows)]
-    ways |= {tuple(sorted({*keys, *sparse[:count]})) for count in range(1, len(sparse) + 1)}
-    folded = [_Form(table, _GAPS[-1], True, places) for places in sorted(ways)]
-    yield from sorted(
-        (form for form in folded if form.width <= (width or 0)), key=lambda form: len(form.drawn(width, False))
-    )
+    by_fill = sorted(range(len(filled)), key=filled.__getitem__)
+    sparse = [place for place in by_fill if 2 * filled[place] <= len(table.rows)]
+    widths = _widths(_Form(table, _GAPS[-1], True).drawn_table)
+    forms = []
+    for way in ((), *sorted(ways)):
+        for count in range(len(sparse) + 1):  # as few as will do: each takes lines
+            told = tuple(sorted({*sparse[:count]} - {*way}))
+            left = [own for place, own in enumerate(widths) if place not in way and place not in told]
+            form = _Form(table, _GAPS[-1], True, way, told)
+            if left and sum(left) + form.gap * (len(left) - 1) + form.margin <= (width or 0):
+                forms.append(form)
+                break
+    yield from sorted(forms, key=lambda form: len(form.drawn(width, False)))
 
 
 def _only_marked(cell: str) -> str:
     """A cell whose warning is the mark alone."""
-    own, warning = _parted(cell)
+    own, warning = _warned(cell)
     return f"{own} {MARK}" if warning else own
 
 
 def _widths(table: TextTable) -> list[int]:
-    """The width of each column, in cells: the numbers stand below each other, and the warnings behind them."""
+    """The width of each column, in cells: numbers stand below each other, intervals and warnings behind them."""
     widths = []
     for title, *column in zip(table.titles, *table.rows, strict=True):
         parts = [_parted(text) for text in column]
         own = max(map(_cells, (title, *(number for number, _ in parts))))
-        widths.append(own + max((_cells(warning) for _, warning in parts), default=0))
+        widths.append(own + max((_cells(behind) for _, behind in parts), default=0))
     return widths
 
 
 def _parted(text: str) -> tuple[str, str]:
+    """(a cell's number, what stands behind it: its interval, its warning)."""
+    found = _BEHIND.search(text)
+    return (text[: found.start()], text[found.start() :]) if found else (text, "")
+
+
+def _warned(text: str) -> tuple[str, str]:
     """(a cell without its warning, the warning)."""
     own, mark, rest = text.partition(f" {MARK}")
     return own, mark + rest
@@ -381,9 +430,10 @@ def _lines(table: TextTable, gap: int, colour: bool) -> Iterator[str]:
     def line(texts: Sequence[str], style: str = "") -> str:
         padded = []
         for text, width, right, behind in zip(texts, widths, table.right, warned, strict=True):
-            own, warning = _parted(text)
-            before, after = " " * (width - behind - _cells(own)), " " * (behind - _cells(warning))
-            shown = _styled(own, style or styles.get(text, ""), colour) + _styled(warning, _WARNING, colour)
+            own, rest = _parted(text)
+            before, after = " " * (width - behind - _cells(own)), " " * (behind - _cells(rest))
+            within, warning = _warned(rest)
+            shown = _styled(own, style or styles.get(text, ""), colour) + within + _styled(warning, _WARNING, colour)
             padded.append(f"{before}{shown}{after}" if right else f"{shown}{before}{after}")
         return (" " * gap).join(padded)
 

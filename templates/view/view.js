@@ -393,10 +393,9 @@
   // What lines print beside their speed: loss, memory, MFU; each by itself, along the same axis.
   function drawBeside(made, name) {
     const { rank } = made;
-    const all = along(rank), column = rank.metrics[name];
-    const known = Array.from(column.keys()).filter((i) => Number.isFinite(column[i]));
-    if (!known.length) return;
-    const xs = charts.column(known.length, (at) => all[known[at]]), ys = charts.column(known.length, (at) => column[known[at]]);
+    const { known, ys } = printed(rank, name), all = along(rank);
+    if (!ys.length) return;
+    const xs = ys.length === rank.n ? all : charts.column(ys.length, (at) => all[known[at]]);
     const [low, high] = range(made);
     const from = Math.max(0, charts.place(xs, low) - 1), to = Math.min(xs.length, charts.place(xs, high) + 1);
     const shown = ys.subarray(from, to);
@@ -409,6 +408,17 @@
       height: 84, x: [low, high], y: charts.limits(shown, state.outliers), yText: number, xText: state.x === "time" ? seconds : undefined,
       series: [{ stroke: charts.variable("--strip"), points: { show: px.length < 80, size: 4 } }],
     }, [px, py]));
+  }
+
+  // The records that print a number beside their measures, and these numbers; found once.
+  function printed(rank, name) {
+    rank.printed ??= {};
+    if (!rank.printed[name]) {
+      const column = rank.metrics[name], known = [];
+      for (let i = 0; i < rank.n; i += 1) if (Number.isFinite(column[i])) known.push(i);
+      rank.printed[name] = { known, ys: known.length === rank.n ? column : charts.column(known.length, (at) => column[known[at]]) };
+    }
+    return rank.printed[name];
   }
 
   function drawSplit(made, parts) {

@@ -141,3 +141,23 @@ def contrast(one: str, other: str) -> float:
     """The contrast of two colours (WCAG 2.2), 1 to 21."""
     low, high = sorted((light(one), light(other)))
     return (high + 0.05) / (low + 0.05)
+
+
+def pinched(browser: Any, selector: str, apart: float) -> None:
+    """Put two fingers on the middle of an element and move them apart, to so many times their distance."""
+    box = browser.execute_script(
+        "const found = document.querySelector(arguments[0]); found.scrollIntoView({ block: 'center' });"
+        "const { left, top, width, height } = found.getBoundingClientRect(); return [left, top, width, height];",
+        selector,
+    )
+    middle, height = box[0] + box[2] / 2, box[1] + box[3] / 2
+
+    def fingers(distance: float) -> list[dict[str, float]]:
+        return [{"x": middle + side * distance / 2, "y": height, "id": number} for number, side in enumerate((-1, 1))]
+
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
+    try:
+        for kind, points in (("touchStart", fingers(60)), ("touchMove", fingers(60 * apart)), ("touchEnd", [])):
+            browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    finally:
+        browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})

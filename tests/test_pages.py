@@ -31,6 +31,7 @@ from tests.browser import (
     keys,
     needs_browser,
     opened,
+    pinched,
     tabbed_to,
     waiting_of,
 )
@@ -270,6 +271,16 @@ def test_a_curve_says_each_point_by_keyboard_and_can_be_seen_closer(
     box, canvas = find(browser, ".chart-box").rect, find(browser, ".chart-box canvas").rect
     assert canvas["width"] <= box["width"] <= width and beyond(browser, width) == 0
     assert findings_of_axe(browser) == [] and complaints(browser) == []
+
+
+@needs_browser
+def test_two_fingers_show_a_part_of_a_curve(browser: Any, pages: Mapping[str, Path]) -> None:
+    opened(browser, pages["history of a case"], 390)
+    assert not find(browser, "#curve-all").is_displayed()
+    pinched(browser, ".chart-box .u-over", 3)
+    assert find(browser, "#curve-all").is_displayed()
+    pinched(browser, ".chart-box .u-over", 0.1)
+    assert not find(browser, "#curve-all").is_displayed()
 
 
 @needs_browser

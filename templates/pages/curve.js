@@ -105,6 +105,7 @@
   box.replaceChildren();
   box.classList.add("live");
   const u = new uPlot(options, [xs, ...columns.map(([, values]) => values)], box);
+  pinched(u, (min, max) => u.setScale("x", { min: min + 1e-9, max: max - 1e-9 }));
   said.hidden = false;
   const whole = () => u.setScale("x", { min: 0, max: count - 1 });
   const at = (place) => {

@@ -239,6 +239,7 @@
       },
     }, [px, py]);
     made.chart.over.addEventListener("dblclick", () => { state.zoom = null; zoomed(); });
+    pinched(made.chart, closer);
     made.chart.over.addEventListener("click", () => { if (made.at >= 0 && !made.dragged) openRecord(made, made.at); made.dragged = false; });
     const found = made.found.value === undefined ? made.found.reason : `${number(made.found.value)} ${made.found.unit}`;
     if (made.at < 0) made.under.textContent = isTime(rank) ? say("time_of") : `${say("rate_of")}, ${rank.unit}`; // until a record is chosen
@@ -632,6 +633,7 @@
     const flat = Float64Array.from(columns.flat().filter((value) => value !== null));
     together.push(charts.chart(box, { height: 300, x: [low, high], y: charts.limits(flat, state.outliers), yText: heightText(rank), xText: state.x === "time" ? seconds : undefined, series, bands, hooks: { setSelect: [(plot) => { if (plot.select.width > 3) { state.zoom = [plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")]; zoomed(); } }] } }, [grid, ...columns]));
     together[0].over.addEventListener("dblclick", () => { state.zoom = null; zoomed(); });
+    pinched(together[0], closer);
     if (shown.length > 1) {
       const base = middleOf(lines[0]);
       const ratios = lines.slice(1).map((of_group) => middleOf(of_group).map((value, i) => (value === null || !base[i] ? null : value / base[i])));
@@ -710,6 +712,8 @@
     }
     await drawTogether();
   }
+
+  const closer = (low, high) => { state.zoom = [Math.max(0, low), high]; zoomed(); };
 
   let waiting = 0;
   form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(change, 150); });

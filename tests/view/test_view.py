@@ -6,6 +6,7 @@ import math
 import random
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -23,6 +24,7 @@ from tests.browser import (
     keys,
     needs_browser,
     opened,
+    pinched,
     tabbed_to,
     waiting_of,
 )
@@ -210,3 +212,16 @@ def test_an_estimator_that_is_made_of_more_than_records_is_the_command_s_alone(b
     chosen(browser, {"warmup": "1", "steps": "", "last": "", "estimator": "since_start"})
     assert section.get_attribute("data-value") == ""
     assert "the command makes it" in section.get_attribute("data-reason")
+
+
+def test_two_fingers_choose_a_part_of_a_strip(browser: Any, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {k} loss 1.0 step_time {0.1 + 0.0001 * (-1) ** k:.4f} s\n" for k in range(1, 401)))
+    opened(browser, written(tmp_path, str(log)), 390)
+    ready(browser)
+    pinched(browser, ".run .u-over", 2)
+    waiting_of(browser).until(lambda _: "zoom=" in browser.execute_script("return location.hash"))
+    low, high = (
+        float(end) for end in unquote(browser.execute_script("return location.hash")).split("zoom=")[1].split("~")
+    )
+    assert low == pytest.approx(100, abs=12) and high == pytest.approx(300, abs=12)  # pixels are 1.3 steps

@@ -28,7 +28,7 @@ ONE, EIGHT = "1n1g/rn50_b128_fp32", "1n8g/rn50_b128_fp32"
 #: Inputs that are the Action's own: what is run, what it is run on, a secret, what is installed, and Python's version.
 OWN = {"command", "files", "sides", "token", "extras", "python-version"}
 #: Options of no use in a workflow: the help, silence, a comment, which a token asks for, and the cache of a machine.
-LEFT_OUT = {"help", "quiet", "comment", "cache"}
+LEFT_OUT = {"help", "quiet", "comment", "cache", "view"}
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ def test_the_example_is_what_was_logged_and_begins_quietly(tmp_path: Path) -> No
     assert len(cases) == 8 and cases["throughput"].null_count() == 0
     first = forks.perflog("extract", str(tmp_path / "try/scaling"))
     assert (first.returncode, first.stderr) == (0, "")
-    assert "10553.90    ±0.32 %   29.04 ±0.56 %" in first.stdout and "⚠" not in first.stdout
+    assert "10553.90    ±0.32 %     29.04 ±0.56 %" in first.stdout and "⚠" not in first.stdout
 
 
 def test_a_folder_that_holds_something_is_left_as_it_is(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ def numbered_lines(log: LogFile, numbers: Sequence[int]) -> Iterator[tuple[int, 
         UnreadableError: as :func:`blocks_of` does; OSError: where the log is gone.
     """
     before, place = 0, 0
-    for load in blocks_of(log):
+    for load in blocks_of(log) if len(numbers) else ():
         if place == len(numbers):
             break
         block = load()

@@ -10,6 +10,7 @@ from typing import Literal
 
 from perflog.formats.printed import half_digit
 from perflog.notes import LEADS_NOTHING, Note
+from perflog.stats.centre import median
 
 #: *agrees*: within the tolerance. *slower*: the witness leaves room for work beside the measured steps, as evaluation
 #: or saving make it. *doubts*: it differs by more than any such cause explains well. *contradicts*: by a factor, or
@@ -149,6 +150,9 @@ def _shown(number: float) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+#: The standard deviation of normal numbers is so many times their median absolute deviation.
+_NORMAL = 1.4826
+
 # The printed digits of a number bound it: ``1s`` is anything from half a second to one and a half.
 
 
@@ -174,28 +178,23 @@ def decimals_of(numbers: Sequence[float], most: int) -> int | None:
     return decimals
 
 
-def mean_share(printed: Sequence[str], numbers: Sequence[float], used: int) -> float:
+def mean_share(share: float, numbers: Sequence[float], used: int) -> float:
     """How much rounding may hide of a mean over ``used`` printed numbers, as a share of it.
 
     Numbers that vary by more than their last digit lose their rounding in a mean: its error is that of ``used``
     independent ones (W. F. Sheppard 1898; uniform within a digit, so a standard deviation of digit/√12). Numbers that
-    do not vary may all be rounded the same way.
+    do not vary may all be rounded the same way. They vary where their median absolute deviation does: one slow step
+    among equal ones makes a large standard deviation, and takes no rounding from the others.
 
     Args:
-        printed: some of the numbers as they were printed, with their values in ``numbers``.
+        share: how much it may hide of one of them.
+        numbers: some of them.
     """
-    share = number_share(printed, numbers)
-    if not share:
-        return 0.0
-    typical = sorted(abs(number) for number in numbers)[len(numbers) // 2]
-    varies = len(numbers) > 2 and _spread(numbers) >= share * typical
+    if len(numbers) < 3:
+        return share
+    centre = median(numbers)
+    varies = _NORMAL * median([abs(number - centre) for number in numbers]) >= share * abs(centre)
     return share * min(1.0, 2 / math.sqrt(3 * max(used, 1))) if varies else share
-
-
-def _spread(numbers: Sequence[float]) -> float:
-    """Their standard deviation, dividing by n."""
-    centre = math.fsum(numbers) / len(numbers)
-    return math.sqrt(math.fsum((number - centre) ** 2 for number in numbers) / len(numbers))
 
 
 def number_share(printed: Sequence[str], numbers: Sequence[float]) -> float:

@@ -418,6 +418,7 @@ def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dic
         return {}
     lines = [(place, read_line(measured.pattern, samples.text(place))) for place in samples.some(READ_AGAIN)]
     used, whole = measured.taken.estimate.used, found.totals.time / measured.taken.estimate.time
+    inside = (samples.lines >= measured.taken.first_line) & (samples.lines <= measured.taken.last_line)
     shares = {}
     for value in coarse:
         column = samples.columns[value.group]
@@ -425,11 +426,12 @@ def _roundings(measured: Measured, samples: _SampledLines, found: Survey) -> dic
         known = [(text, place) for text, place in known if math.isfinite(column[place])]
         printed = [text for text, _ in known]
         numbers = [float(column[place]) for _, place in known]
+        share = number_share(printed, numbers)
         if value.span == "cumulative":  # the window's time is the difference of two totals, each with its last digit
             mean = total_share(printed, numbers) * max(2 * whole - 1, 1.0)
         else:
-            mean = mean_share(printed, numbers, used)
-        shares[value.group] = number_share(printed, numbers), mean
+            mean = mean_share(share, column[inside & np.isfinite(column)].tolist(), used)
+        shares[value.group] = share, mean
     return shares
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 
 import pytest
 
-from perflog.evidence.witness import bounds, clock_share, decimals_of, mean_share, total_share
+from perflog.evidence.witness import bounds, clock_share, decimals_of, mean_share, number_share, total_share
 from perflog.formats.printed import half_digit
+from perflog.notes import texts
+from tests.support import extracted
 
 
 @pytest.mark.parametrize(
@@ -29,15 +32,34 @@ def test_what_is_no_number_has_no_digits(printed: str) -> None:
 
 
 def test_equal_numbers_may_all_be_rounded_one_way() -> None:
-    assert mean_share(["2"] * 5, [2.0] * 5, used=1000) == 0.25
-    assert mean_share(["2", "3"], [2.0, 3.0], used=1000) == 0.25  # of two nobody knows whether they vary
+    assert mean_share(0.25, [2.0] * 5, used=1000) == 0.25
+    assert mean_share(0.25, [2.0, 3.0], used=1000) == 0.25  # of two nobody knows whether they vary
+
+
+def test_one_slow_step_takes_no_rounding_from_the_others() -> None:
+    """Steps of 13.8 ms, printed as 0.014 s, behind a slow first one: all are rounded one way, and the bound says so."""
+    printed = [0.034, *[0.014] * 18, 0.021]
+    share = mean_share(0.0005 / 0.014, printed, used=18)
+    low, high = bounds(1 / 0.014, share)
+    assert low < 1 / 0.0138 < high
+    assert mean_share(0.0005 / 0.014, [0.011, 0.012, 0.014, 0.016, 0.019], used=18) < share
+
+
+def test_a_log_of_equal_times_behind_a_slow_first_one_is_bounded_by_its_digit(tmp_path: Path) -> None:
+    """It was said that the digits of 0.014 s allow ±1 %, where each step may have been off by 3.6 % the same way."""
+    times = ["0.034", *["0.014"] * 59]
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {step} | loss {60 / step:.3f} | {time} s\n" for step, time in enumerate(times, 1)))
+    (run,) = extracted(log).runs
+    assert run.throughput.value == pytest.approx(1 / 0.014)
+    assert run.throughput.rounding == pytest.approx((1 / 0.0145, 1 / 0.0135))
+    assert any("the printed digits allow 68.97 to 74.07 steps/s" in text for text in texts(run.notes))
 
 
 def test_numbers_that_vary_lose_their_rounding_in_a_mean() -> None:
-    printed = ["8", "10", "12"]
-    share = mean_share(printed, [8.0, 10.0, 12.0], used=300)
+    share = mean_share(0.05, [8.0, 10.0, 12.0], used=300)
     assert share == pytest.approx(0.05 * 2 / math.sqrt(900))
-    assert mean_share(printed, [8.0, 10.0, 12.0], used=1) == 0.05  # never more than one number's own
+    assert mean_share(0.05, [8.0, 10.0, 12.0], used=1) == 0.05  # never more than one number's own
 
 
 def test_the_bound_of_a_mean_holds_its_rounding() -> None:
@@ -47,14 +69,15 @@ def test_the_bound_of_a_mean_holds_its_rounding() -> None:
     for _ in range(400):
         exact = [rng.uniform(5, 15) for _ in range(50)]
         rounded = [float(round(number)) for number in exact]
-        share = mean_share([f"{number:.0f}" for number in rounded[:5]], rounded[:5], used=50)
+        share = mean_share(number_share([f"{number:.0f}" for number in rounded], rounded), rounded, used=50)
         within += abs(sum(rounded) / sum(exact) - 1) <= share
     assert within / 400 >= 0.93
 
 
 def test_numbers_without_digits_bound_nothing() -> None:
-    assert mean_share(["nan", "fast"], [float("nan"), 1.0], used=5) == 0.0
-    assert mean_share([], [], used=5) == 0.0
+    assert number_share(["nan", "fast"], [float("nan"), 1.0]) == 0.0
+    assert number_share([], []) == 0.0
+    assert mean_share(0.0, [], used=5) == 0.0
     assert total_share([], []) == 0.0
 
 

@@ -20,7 +20,7 @@ from perflog.processes.worker import Finishing, Look
 from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.metadata import indexed_by_device
-from perflog.runs.run import Outcome, Run, Skipped
+from perflog.runs.run import Outcome, Run, Skipped, lines_of_skipped
 from perflog.settings.options import Options
 
 if TYPE_CHECKING:
@@ -63,6 +63,13 @@ class Extraction:
     def notes(self) -> list[str]:
         """What is said once of all cases: which factors of their numbers nothing but names of files tells."""
         return said_of_all(self.cases)
+
+    @property
+    def why_none(self) -> str:
+        """Why there is no case, as a message of some lines."""
+        reasons = ((left_out.log.name, left_out.reason) for left_out in self.skipped)
+        lines = lines_of_skipped(reasons, "files; `perflog explain FILE` says why")
+        return "\n".join(["no training log found", *lines])
 
     @property
     def complete(self) -> bool:

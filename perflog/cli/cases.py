@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import typer
 
 from perflog.cli.output import emit, erase_lines, table_width, to_terminal
-from perflog.cli.progress import import_numpy, progress_bar, skipped
+from perflog.cli.progress import import_numpy, progress_bar
 from perflog.escaping import named
 from perflog.settings.config import DEFAULTS, FORMATS, names_in, pairs
 from perflog.show.options import format_for
@@ -166,9 +166,11 @@ def _write_tensorboard(extraction: Extraction, folder: Path, quiet: bool) -> Non
 def _remarks(extraction: Extraction, form: str) -> Iterator[str]:
     """What a person should know that the table does not say, line by line."""
     if extraction.skipped and form != "json":
+        from perflog.runs.run import lines_of_skipped
+
         first_failed = sorted(extraction.skipped, key=lambda left_out: not left_out.failed)
         reasons = [(left_out.log.name, left_out.reason) for left_out in first_failed]
-        yield from skipped(reasons, "files (--format json lists them)")
+        yield from lines_of_skipped(reasons, "files (--format json lists them)")
     if not extraction.cases:
         yield "no training log found; `perflog explain FILE` says why a file is none"
     if form == "dlperf":

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from perflog.extraction import Progress
     from perflog.show.extractions import Extractions, ProgressOf
 
-#: How many reasons that logs have no value for are named.
-MOST_SKIPPED = 5
-_NUMBER = re.compile("[0-9]+")
 #: Seconds after which people want to know how far the reading is.
 PATIENCE = 1.0
 
@@ -32,22 +28,6 @@ def extractions(quiet: bool, cache: Cache | None = None) -> Extractions:
     return Extractions(progress_bar(quiet), cache)
 
 
-def skipped(reasons: Sequence[tuple[str, str]], others: str) -> Iterator[str]:
-    """A line for each of the first reasons that logs were left out for, and one for the ``others``.
-
-    Args:
-        reasons: by name, why each was. Reasons that differ in numbers alone are one, printed as the first log has it.
-    """
-    alike: dict[str, list[tuple[str, str]]] = {}
-    for log, why in reasons:
-        alike.setdefault(_NUMBER.sub("#", why), []).append((log, why))
-    groups = list(alike.values())
-    for (log, why), *more in groups[:MOST_SKIPPED]:
-        yield f"skipped {log}{f' and {len(more)} more like it' if more else ''}: {why}"
-    if rest := sum(map(len, groups[MOST_SKIPPED:])):
-        yield f"skipped {rest} more {others}"
-
-
 def end_where_unread(read: Extractions, quiet: bool, status: int = 0) -> None:
     """Name the logs that could not be read, and end with the command's own status, else with 3 where there are any.
 
@@ -55,7 +35,9 @@ def end_where_unread(read: Extractions, quiet: bool, status: int = 0) -> None:
         typer.Exit: where there are any, or for a status that is not 0.
     """
     if read.unread and not quiet:
-        for line in skipped(list(read.unread.items()), "logs"):
+        from perflog.runs.run import lines_of_skipped
+
+        for line in lines_of_skipped(list(read.unread.items()), "logs"):
             print(line, file=sys.stderr)
     if status or read.unread:
         raise typer.Exit(status or 3)

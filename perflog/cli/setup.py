@@ -67,7 +67,7 @@ def example(
 @extraction_options(needed=READING)
 def init(logs: Logs, given: Given, output: Place = None, quiet: Quiet = False) -> None:
     """Look at a folder of logs and write its perflog.toml: what was found, and which facts are missing, and why."""
-    from perflog.cli.progress import extractions, skipped
+    from perflog.cli.progress import extractions
     from perflog.files import write_atomically
     from perflog.show.reports import config_text
 
@@ -78,8 +78,7 @@ def init(logs: Logs, given: Given, output: Place = None, quiet: Quiet = False) -
         raise UsageError(f"{file}: is there already, and is never overwritten; `perflog config {logs[0]}` shows it")
     extraction = extractions(quiet).of(logs, settings(given, logs))
     if not extraction.runs and not any(" --as " in left_out.reason for left_out in extraction.skipped):
-        why = skipped([(one.log.name, one.reason) for one in extraction.skipped], "files")
-        raise UsageError("\n".join([f"{first}: no training log was found", *why]))
+        raise UsageError(f"{first}: {extraction.why_none}")
     write_atomically(file, config_text(extraction, given, ", ".join(logs)))
     if not quiet:
         print(f"{file}: written; `perflog config {logs[0]}` shows what is in force")

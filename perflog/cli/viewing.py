@@ -12,6 +12,7 @@ from perflog.cli.options import Given, Lang, Logs, Output, Quiet, Where, extract
 from perflog.cli.output import emit, say_written
 from perflog.cli.progress import end_where_unread, extractions
 from perflog.cli.seen import write_view
+from perflog.errors import UsageError
 from perflog.settings.config import pairs, settings
 
 _SERVE = "Show the page in a browser on this machine and follow the logs as they grow, until Ctrl-C."
@@ -48,7 +49,10 @@ def view(
         serve_forever(logs, given, wanted, lang, port, print)
         return
     read = extractions(quiet)
-    write_view(output or Path("view.html"), read_records(logs, chosen, read, wanted, growing=True), lang, quiet)
+    seen = read_records(logs, chosen, read, wanted, growing=True)
+    if not seen.extraction.cases:
+        raise UsageError(seen.extraction.why_none)
+    write_view(output or Path("view.html"), seen, lang, quiet)
     end_where_unread(read, quiet)
 
 

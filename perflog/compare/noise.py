@@ -212,12 +212,13 @@ def noise_of(
             field or value of ``where`` that no case has.
     """
     if all(Path(name).exists() for name in names):
-        cases, options = extractions.of(names, settings).cases, settings.options()
+        extraction = extractions.of(names, settings)
+        cases, options = extraction.cases, settings.options()
+        if not cases:
+            raise UsageError(extraction.why_none)
     else:
         opened = open_sides(names, settings, extractions)
         cases, options = [case for side in opened.sides for case in side.extraction.cases], opened.options
-    if not cases:
-        raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
     if where:
         cases = chosen(cases, where)
     return noise(cases, options, metric, detect, margin, history_of(settings, history))

@@ -183,7 +183,7 @@ def open_sides(names: Sequence[str], settings: Settings, extractions: Extraction
             continue
         side = side_of_logs(name, settings, options, extractions)
         if not side.extraction.cases:
-            raise UsageError(f"{name}: no training log found; `perflog explain FILE` says why a file is none")
+            raise UsageError(f"{name}: {side.extraction.why_none}")
         sides.append(side)
     return OpenedSides(tuple(sides), options)
 

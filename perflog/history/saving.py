@@ -64,7 +64,7 @@ def save(
     records = records_of(extraction)
     _, cases, runs, _ = records.parts
     if not runs:
-        raise PerflogError("no training log found, so nothing is saved; `perflog explain FILE` says why a file is none")
+        raise PerflogError(f"nothing is saved: {extraction.why_none}")
     without = sum(run.throughput.value is None for run in extraction.runs)
     for _ in range(TRIES):
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from perflog.evidence.witness import Verdict
 from perflog.formats.moments import Moment, moment_by_shape
 from perflog.formats.parser import Pattern
 from perflog.formats.vocabulary import Scalar
+from perflog.lazy_regex import lazy_regex
 from perflog.logs.find import LogFile
 from perflog.notes import Note
 from perflog.reading.reading import Reading
@@ -136,6 +137,27 @@ class Skipped:
 
 
 Outcome = list[Run] | Skipped
+#: How many reasons that logs have no value for are named.
+MOST_SKIPPED = 5
+_NUMBER = lazy_regex("[0-9]+")
+
+
+def lines_of_skipped(reasons: Iterable[tuple[str, str]], others: str) -> Iterator[str]:
+    """A line for each of the first reasons that logs were left out for, and one for the ``others``.
+
+    Args:
+        reasons: by name, why each was. Reasons that differ in numbers alone are one, printed as the first log has it.
+    """
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for log, why in reasons:
+        alike.setdefault(_NUMBER.sub("#", why), []).append((log, why))
+    groups = list(alike.values())
+    for (log, why), *more in groups[:MOST_SKIPPED]:
+        yield f"skipped {log}{f' and {len(more)} more like it' if more else ''}: {why}"
+    if rest := sum(map(len, groups[MOST_SKIPPED:])):
+        yield f"skipped {rest} more {others}"
+
+
 #: How the note begins of a run whose devices are the ranks that print in its log.
 COUNTED_BY_RANKS = "devices taken from the "
 #: The parser of the line that `perflog run` ends a failed training's log with.

@@ -142,7 +142,7 @@ def contents(extraction: Extraction, choice: Choice | None = None) -> Contents:
 def require_cases(extraction: Extraction) -> list[Case]:
     """The cases of an extraction. Raises UsageError when there is none."""
     if not extraction.cases:
-        raise UsageError("no training log found; `perflog explain FILE` says why a file is none")
+        raise UsageError(extraction.why_none)
     return extraction.cases
 
 

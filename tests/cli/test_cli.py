@@ -207,6 +207,9 @@ def test_logs_that_are_refused_alike_are_one_line_that_gives_the_option_once(tmp
     assert said.count("--as") == 1
     explained = run("explain", str(tmp_path / "3.log")).stdout
     assert (explained.count("--as"), "or: `perflog parsers new NAME" in explained) == (1, True)
+    for words in (["table"], ["view", "-o", str(tmp_path / "v.html")], ["noise"], ["compare", str(tmp_path)]):
+        done = run(*words, str(tmp_path))
+        assert (done.returncode, done.stderr.count("and 6 more like it: 's' is printed")) == (2, 1), words
 
 
 def test_explain_says_what_was_read_and_why_others_were_rejected() -> None:

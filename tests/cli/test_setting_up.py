@@ -69,7 +69,7 @@ def test_init_never_overwrites_and_needs_a_log(tmp_path: Path) -> None:
     none = perflog("init", str(tmp_path / "none"))
     assert none.returncode == 2
     assert none.stderr.splitlines() == [
-        f"perflog: {tmp_path / 'none'}: no training log was found",
+        f"perflog: {tmp_path / 'none'}: no training log found",
         f"  skipped {tmp_path / 'none/a.txt'}: no line of a known format",
     ]
     assert not (tmp_path / "none/perflog.toml").exists()

@@ -36,7 +36,7 @@ from perflog.logs.streams import (
     decompressed,
     stream_of_descriptor,
 )
-from perflog.logs.unwrap import BEGINNING, is_notebook, is_session, is_trace, unwrapped, wrapping_of
+from perflog.logs.unwrap import BEGINNING, SESSION, is_notebook, is_trace, unwrapped, wrapping_of
 
 if TYPE_CHECKING:
     from perflog.logs.stored import StoredObject
@@ -302,7 +302,7 @@ def is_plain(head: bytes, name: str) -> bool:
         and not is_event_file(head)
         and not is_notebook(head, name)
         and not head.startswith(DATABASE)
-        and not is_session(head)
+        and SESSION.match(head) is None
         and not is_trace(head)
         and wrapping_of(head) is None
     )
@@ -358,7 +358,7 @@ def _program_text(stream: Stream, name: str) -> Stream:
         from perflog.logs.notebooks import text_of_notebook  # few folders hold one
 
         text = text_of_notebook(text)
-    elif is_session(text.peek(HEAD)):
+    elif SESSION.match(text.peek(HEAD)) is not None:
         from perflog.logs.trackers import text_of_session
 
         text = text_of_session(text)

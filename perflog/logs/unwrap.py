@@ -176,7 +176,7 @@ _NOTEBOOK = lazy_regex(
 _NOTEBOOKS_KEYS = lazy_regex(rb'"(?:kernelspec|language_info|nbformat|worksheets)"\s*:')
 _NOTEBOOKS_NAME = ".ipynb"
 #: How the metrics of an offline session of ClearML's begin: arrays of events, one a line.
-_SESSION = lazy_regex(rb'\[\{"timestamp": [0-9]{1,15}, "type": "training_stats_')
+SESSION = lazy_regex(rb'\[\{"timestamp": [0-9]{1,15}, "type": "training_stats_')
 #: In a notebook's text it stands for a cell, before the first line of the next cell that has an output.
 CELL = b"\x0c"
 #: A file is taken for binary when more than this share of its first kilobytes is no text.
@@ -186,11 +186,6 @@ _ODD, _HEAD = 0.05, 8192
 def is_trace(head: bytes) -> bool:
     """Whether a file that begins so is a profiler's trace in JSON."""
     return head[:1] == b"{" and any(key in head for key in _TRACE_KEYS)
-
-
-def is_session(head: bytes) -> bool:
-    """Whether a file that begins so holds the metrics of an offline session of ClearML's."""
-    return head[:1] == b"[" and _SESSION.match(head) is not None
 
 
 def is_notebook(head: bytes, name: str) -> bool:

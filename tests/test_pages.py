@@ -45,6 +45,8 @@ FIRST = {
     "report": ".headline a[href$='/throughput']", "report of many": ".headline a[href$='/throughput']",
     "comparison": ".table td.number", "history": ".table td.number", "history beside": ".table td.number",
 }  # fmt: skip
+#: What else is on a desk's first screen.
+ROW = {"report": ".results tbody tr", "report of many": ".results tbody tr"}
 
 
 def _made(*words: str) -> None:
@@ -96,6 +98,9 @@ def test_axe_finds_nothing_and_the_first_number_is_on_the_first_screen(
     if kind in FIRST:
         box = find(browser, FIRST[kind]).rect
         assert box["y"] + box["height"] < HEIGHTS[width] and box["x"] + box["width"] <= width
+    if kind in ROW and width == 1400:
+        box = find(browser, ROW[kind]).rect
+        assert box["y"] + box["height"] < HEIGHTS[width]
     assert complaints(browser) == []
 
 
@@ -126,9 +131,51 @@ def _heads(browser: Any) -> list[str]:
     return list(browser.execute_script(script))
 
 
+def _order(browser: Any) -> list[float]:
+    """The numbers of the column by which a table that is shown is sorted, those that there are."""
+    script = """
+        const [head] = Array.from(document.querySelectorAll("th[aria-sort$=scending]")).filter((th) => th.offsetParent);
+        return head ? Array.from(head.closest("table").tBodies[0].rows).filter((row) => row.offsetParent)
+          .map((row) => row.cells[head.dataset.column].dataset.sort).filter(Boolean).map(Number) : []"""
+    return list(browser.execute_script(script))
+
+
+@needs_browser
+@pytest.mark.parametrize("kind", ["comparison", "history", "history of a case", "history beside"])
+def test_every_page_of_tables_copies_them_as_they_are_shown(browser: Any, pages: Mapping[str, Path], kind: str) -> None:
+    opened(browser, pages[kind])
+    rows = list(csv.reader(io.StringIO(_copied(browser, "csv"))))
+    table = find(browser, ".scroll:has(~ .copy) table")
+    shown = [
+        [cell.text for cell in row.find_elements("css selector", "th, td")]
+        for row in table.find_elements("css selector", "tbody tr")
+    ]
+    assert len(rows) == len(shown) + 1 and len({len(row) for row in rows}) == 1
+    for own, cells in zip(rows[1:], shown, strict=True):
+        texts = [" ".join(text.split()) for text in cells]  # with the marks of notes, which are not copied
+        assert all(any(text.startswith(copied.removeprefix("'")) for text in texts) for copied in own), (own, texts)
+    assert len(_copied(browser, "markdown").splitlines()) == len(rows) + 1
+    assert complaints(browser) == []
+
+
+@needs_browser
+def test_two_campaigns_are_sorted_by_either_and_the_address_says_it(browser: Any, pages: Mapping[str, Path]) -> None:
+    opened(browser, pages["history beside"])
+    tabbed_to(browser, "th[data-side='new'] button")
+    keys(browser, "ENTER")
+    assert browser.current_url.endswith("?sort=.3")
+    order = _order(browser)
+    assert len(order) > 1 and order == sorted(order)
+    browser.get("about:blank")
+    opened(browser, pages["history beside"].as_uri() + "?sort=.-3")
+    assert _order(browser) == order[::-1]
+    find(browser, "#new option:first-child").click()
+    assert find(browser, "th[data-side='new'] button").text == find(browser, "#new option:first-child").text
+
+
 @needs_browser
 def test_a_view_is_its_address(browser: Any, pages: Mapping[str, Path]) -> None:
-    """Words, the section and the columns that were chosen by keyboard are in the address, which shows the same again."""
+    """Words, section, columns and order that were chosen by keyboard are in the address, which shows the same again."""
     opened(browser, pages["report of many"])
     every, columns = _shown(browser), set(_heads(browser))
     assert len(every) > 2 and {"throughput", "label"} < columns
@@ -141,8 +188,12 @@ def test_a_view_is_its_address(browser: Any, pages: Mapping[str, Path]) -> None:
     keys(browser, "SPACE")
     tabbed_to(browser, "nav.parts button")
     keys(browser, "ENTER")
+    tabbed_to(browser, ".results th[data-name='throughput'] button")
+    keys(browser, "ENTER", "ENTER")  # the greatest first
     address, one, left = browser.current_url, _shown(browser), _heads(browser)
-    assert re.search(r"\?q=8&part=[\w.-]+&hide=\w+$", address), address
+    assert re.search(r"\?q=8&hide=\w+&part=[\w.-]+&sort=[\w.-]+\.(-?\d+)$", address), address
+    order = _order(browser)
+    assert len(order) > 1 and order == sorted(order, reverse=True)
     assert len(one) == 1 and set(left) < columns
     rows = "return Array.from(document.querySelectorAll('.results tbody tr')).filter(r => r.offsetParent).length"
     shown = browser.execute_script(rows)
@@ -150,6 +201,7 @@ def test_a_view_is_its_address(browser: Any, pages: Mapping[str, Path]) -> None:
     browser.get(address)
     assert (_shown(browser), _heads(browser), browser.execute_script(rows)) == (one, left, shown)
     assert find(browser, "#search").get_attribute("value") == "8"
+    assert _order(browser) == order
     find(browser, "nav.parts [aria-pressed='true']").click()
     assert len(_shown(browser)) > 1
     assert complaints(browser) == []

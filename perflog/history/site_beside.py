@@ -37,6 +37,8 @@ def beside(
                 "name": line.name, "place": place, "unit": line.unit, "values": json.dumps(known),
                 "old": number(values[old][0]) if old in values else texts["no_value"],
                 "new": number(values[new][0]) if new in values else texts["no_value"],
+                "old_sort": repr(values[old][0]) if old in values else "",
+                "new_sort": repr(values[new][0]) if new in values else "",
                 **_change(values.get(old), values.get(new), texts["not_compared"]),
             }
         )  # fmt: skip

@@ -93,14 +93,14 @@ def picture(
         form: one of :data:`perflog.show.drawing.FORMATS`.
         patterns: what paths of logs say of their runs, for ``versions``; None: perflog's own.
         language: of its words and of what it shows in words, ``en`` or ``zh``.
-        keep_points: see :func:`perflog.show.drawing.rendered`.
+        keep_points: for a page; see :func:`perflog.show.drawing.rendered`.
 
     Raises:
         UsageError: when there is nothing to show, with the reason.
     """
     words = drawable_words(language, form)
     figures: Mapping[str, Callable[[], Figure]] = {
-        "scaling": lambda: scaling_figure(extraction, words),
+        "scaling": lambda: scaling_figure(extraction, words, on_page=keep_points),
         "spread": lambda: run_values_figure(extraction, words),
         "steps": lambda: steps_figure(extraction, traces, words),
         "versions": lambda: versions_figure(extraction, patterns, words),

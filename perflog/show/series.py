@@ -317,16 +317,20 @@ def _draw_panel(axes: Axes, series: Series, frameworks: Sequence[str]) -> None:
     logarithmic(axes, [devices_of(case) for case in cases], ends, (_ACROSS - _LEFT - 0.15, _PANEL_HIGH))
 
 
-#: The height of the axes of a pair of panels, of the title above them, and the room between the two, in inches.
-_HIGH, _TITLE, _APART = 3.0, 0.3, 0.3
+#: The height of the axes of a pair of panels, alone and on a page, on whose first screen the table is to begin; of the
+#: title above them, and the room between the two, in inches.
+_HIGH, _HIGH_ON_PAGE, _TITLE, _APART = 3.0, 2.0, 0.3, 0.3
 Series = Mapping[str, Sequence[Case]]
 
 
-def scaling_figure(extraction: Extraction, words: PictureWords | None = None) -> Figure:
+def scaling_figure(extraction: Extraction, words: PictureWords | None = None, on_page: bool = False) -> Figure:
     """For every model and unit: throughput with its intervals, and speedup beside the ideal, on logarithmic axes.
 
     More series than one panel holds stand in a panel each. Cases that stand on one number of devices alone, or name
     none, are bars.
+
+    Args:
+        on_page: whether a table follows that says how the numbers were made.
 
     Raises:
         UsageError: when no case has a value, or there are more cases than a picture holds.
@@ -341,10 +345,11 @@ def scaling_figure(extraction: Extraction, words: PictureWords | None = None) ->
         if len(parts) > 1:
             title = " · ".join(filter(None, (part.model or words("model_unknown"), part.unit)))
             blocks.append(text_block(title, 11, weight="bold"))
-        blocks += _section_blocks(part, words)
+        blocks += _section_blocks(part, words, _HIGH_ON_PAGE if on_page else _HIGH)
     below = [words("bars")] if any(case.throughput.low is not None for case in cases) else []
     below += [words("marked")] if any(case.mark is not None for case in cases) else []
-    return figure_of([*blocks, text_block(how(extraction, cases, words, *below), 8)])
+    text = words("separator").join(below) if on_page else how(extraction, cases, words, *below)
+    return figure_of([*blocks, *([text_block(text, 8, 0.0)] if text else [])])
 
 
 def scales(members: Sequence[Case]) -> bool:
@@ -360,7 +365,7 @@ def panels_of(cases: Sequence[Case]) -> int:
     return 2 if scaling and len(series) <= MOST_SERIES else scaling
 
 
-def _section_blocks(part: Section, words: PictureWords) -> list[Block]:
+def _section_blocks(part: Section, words: PictureWords, high: float) -> list[Block]:
     series = series_of(part.cases, words)
     scaling = {name: [c for c in members if devices_of(c)] for name, members in series.items() if scales(members)}
     alone = [case for members in series.values() for case in members if not scales(members) or not devices_of(case)]
@@ -368,7 +373,7 @@ def _section_blocks(part: Section, words: PictureWords) -> list[Block]:
     if scaling and len(series) <= MOST_SERIES:
         alone = [case for case in alone if not devices_of(case)]
         drawn = {name: [c for c in members if devices_of(c)] for name, members in series.items()}
-        blocks += _pair_blocks({name: members for name, members in drawn.items() if members}, part.unit, words)
+        blocks += _pair_blocks({name: members for name, members in drawn.items() if members}, part.unit, words, high)
     elif scaling:
         blocks += multiples_blocks(scaling, part.unit, words)
     if alone:
@@ -376,8 +381,12 @@ def _section_blocks(part: Section, words: PictureWords) -> list[Block]:
     return blocks
 
 
-def _pair_blocks(series: Series, unit: str, words: PictureWords) -> list[Block]:
-    """A legend, and below it the panels of throughput and, where there is a scaling of it, of speedup."""
+def _pair_blocks(series: Series, unit: str, words: PictureWords, high: float) -> list[Block]:
+    """A legend, and below it the panels of throughput and, where there is a scaling of it, of speedup.
+
+    Args:
+        high: the height of the panels' axes, in inches.
+    """
     looks = looks_of(series)
     sped_up = {n: [c for c in members if c.speedup is not None] for n, members in series.items()}
     sped_up = {name: members for name, members in sped_up.items() if len(members) > 1}
@@ -387,46 +396,44 @@ def _pair_blocks(series: Series, unit: str, words: PictureWords) -> list[Block]:
 
     def draw(sheet: Sheet, top: float) -> None:
         shown = WIDTH - 2 * MARGIN
-        _throughput(sheet, top, (shown - _APART) / 2 if sped_up else shown, series, looks, unit, words)
+        room = (shown - _APART) / 2 if sped_up else shown
+        _throughput(sheet, top, (room, high), series, looks, unit, words)
         if sped_up:
-            _speedup(sheet, top, sped_up, looks, words)
+            _speedup(sheet, top, high, sped_up, looks, words)
 
     said = [entry for entry in entries if entry.text]  # a series that stands alone may have no name
-    return [*([legend_block(said)] if said else []), Block(_TITLE + _HIGH + BELOW_AXES, draw)]
+    return [*([legend_block(said)] if said else []), Block(_TITLE + high + BELOW_AXES, draw)]
 
 
 def _throughput(
-    sheet: Sheet,
-    top: float,
-    room: float,
-    series: Series,
-    looks: Mapping[str, dict[str, Any]],
-    unit: str,
-    words: PictureWords,
-) -> None:
+    sheet: Sheet, top: float, size: tuple[float, float], series: Series, looks: Mapping[str, dict[str, Any]],
+    unit: str, words: PictureWords,
+) -> None:  # fmt: skip
+    """Throughput against devices; ``size``: the width that it has with its labels, and the height of its axes."""
+    room, high = size
     cases = [case for members in series.values() for case in members]
     ends = [end for c in cases for end in (value_of(c), c.throughput.low, c.throughput.high) if end]
     labels = max(text_width(tick_text(tick), 8) for tick in round_ticks(*bounds(ends))) + 0.15
     left, width = MARGIN + labels, room - labels
-    axes = sheet.axes(left, top + _TITLE, width, _HIGH)
+    axes = sheet.axes(left, top + _TITLE, width, high)
     for name, members in series.items():
         xs, ys = [devices_of(case) for case in members], [value_of(case) for case in members]
         axes.errorbar(xs, ys, yerr=bars_of(members), capsize=3, **looks[name])[0].set_gid(
             points_of("throughput", members)
         )
         ends += draw_marked(axes, members, xs, upright=True)
-    logarithmic(axes, [devices_of(case) for case in cases], ends, (width, _HIGH))
+    logarithmic(axes, [devices_of(case) for case in cases], ends, (width, high))
     axes.set_title(words("throughput", unit=unit), fontsize=10)
     axes.set_xlabel(words("devices_axis"), fontsize=8.5)
 
 
 def _speedup(
-    sheet: Sheet, top: float, series: Series, looks: Mapping[str, dict[str, Any]], words: PictureWords
+    sheet: Sheet, top: float, high: float, series: Series, looks: Mapping[str, dict[str, Any]], words: PictureWords
 ) -> None:
     cases = [case for members in series.values() for case in members]
     ideal = dict(sorted({devices_of(c): (c.speedup or 0) / c.efficiency for c in cases if c.efficiency}.items()))
     left, width = WIDTH / 2 + _APART / 2 + 0.35, WIDTH / 2 - MARGIN - _APART / 2 - 0.35
-    axes = sheet.axes(left, top + _TITLE, width, _HIGH)
+    axes = sheet.axes(left, top + _TITLE, width, high)
     for name, members in series.items():
         xs, ys = [devices_of(case) for case in members], [case.speedup or 0 for case in members]
         axes.plot(xs, ys, **looks[name])[0].set_gid(points_of("speedup", members))
@@ -435,7 +442,7 @@ def _speedup(
         axes.plot(*points, color=WARNED, marker="o", markersize=8, fillstyle="none", linestyle="none")
     axes.plot(list(ideal), list(ideal.values()), **_IDEAL)
     speedups = [case.speedup or 1 for case in cases]
-    logarithmic(axes, [devices_of(case) for case in cases], [*ideal.values(), *speedups], (width, _HIGH))
+    logarithmic(axes, [devices_of(case) for case in cases], [*ideal.values(), *speedups], (width, high))
     ones = all(case.base is not None and case.base.key.get("devices") == 1 for case in cases)
     axes.set_title(words("speedup_one" if ones else "speedup"), fontsize=10)
     axes.set_xlabel(words("devices_axis"), fontsize=8.5)

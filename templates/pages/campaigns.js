@@ -16,13 +16,16 @@
 
   const show = () => {
     const chosen = sides.map((side) => side.value);
-    headings.forEach((heading, nth) => { heading.textContent = sides[nth].selectedOptions[0].textContent; });
+    headings.forEach((heading, nth) => {
+      (heading.querySelector("button") ?? heading).textContent = sides[nth].selectedOptions[0].textContent;
+    });
     for (const row of table.tBodies[0].rows) {
       const values = JSON.parse(row.dataset.values);
       const [old, now] = chosen.map((number) => values[number]);
       [row.cells[1].textContent, row.cells[1].dataset.sort] = changeOf(old, now);
       row.cells[2].textContent = old ? old[1] : table.dataset.none;
       row.cells[3].firstChild.textContent = `${now ? now[1] : table.dataset.none} `;
+      [old, now].forEach((value, nth) => { row.cells[2 + nth].dataset.sort = value ? value[0] : ""; });
     }
   };
 

@@ -1,14 +1,13 @@
 "use strict";
 (() => {
-  // Without this script a page is whole; with it a click on a heading sorts its table, and words typed into a filter
-  // leave the rows that hold all of them.
+  // Without this script a page is whole; with it a click on a heading sorts its table, which the address then says, and
+  // words typed into a filter leave the rows that hold all of them.
   document.documentElement.classList.add("script");
   const order = new Intl.Collator(document.documentElement.lang, { numeric: true });
 
-  function sort(table, heading) {
+  function sort(table, heading, down) {
     const column = Number(heading.dataset.column);
     const numeric = "numeric" in heading.dataset;
-    const down = heading.getAttribute("aria-sort") === "ascending";
     for (const other of table.querySelectorAll("th[aria-sort]")) other.setAttribute("aria-sort", "none");
     heading.setAttribute("aria-sort", down ? "descending" : "ascending");
     const body = table.tBodies[0];
@@ -21,14 +20,32 @@
     body.append(...keyed.map(([, row]) => row));
   }
 
-  for (const table of document.querySelectorAll("table[data-sortable]")) {
+  // in the address: PART.COLUMN, or PART.-COLUMN for the greatest first; a page's only table has no part
+  const tables = Array.from(document.querySelectorAll("table[data-sortable]"));
+  const partOf = (table) => table.closest("[data-part]")?.dataset.part ?? (tables.length > 1 ? table.id : "");
+  const wordOf = (table) => {
+    const heading = table.querySelector('th[aria-sort$="scending"]');
+    if (!heading) return "";
+    const down = heading.getAttribute("aria-sort") === "descending" ? "-" : "";
+    return `${partOf(table)}.${down}${heading.dataset.column}`;
+  };
+  const given = (new URLSearchParams(location.search).get("sort") ?? "").split(",").filter(Boolean);
+
+  for (const table of tables) {
     for (const heading of table.querySelectorAll("th[data-column]")) {
       const button = document.createElement("button");
       button.type = "button";
       button.append(...heading.childNodes);
-      button.addEventListener("click", () => sort(table, heading));
+      button.addEventListener("click", () => {
+        sort(table, heading, heading.getAttribute("aria-sort") === "ascending");
+        inAddress("sort", tables.map(wordOf).filter(Boolean).join(","));
+      });
       heading.setAttribute("aria-sort", "none");
       heading.append(button);
+      const word = `${partOf(table)}.`;
+      const column = heading.dataset.column;
+      if (given.includes(word + column)) sort(table, heading, false);
+      if (given.includes(`${word}-${column}`)) sort(table, heading, true);
     }
   }
 

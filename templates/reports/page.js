@@ -85,13 +85,9 @@
   let only = given.get("part") ?? "";
 
   function remember() {
-    const view = new URLSearchParams();
-    if (search.value.trim()) view.set("q", search.value.trim());
-    if (only) view.set("part", only);
-    if (gone.size) view.set("hide", [...gone].join(","));
-    const text = view.toString().replaceAll("%2C", ",");
-    const address = location.pathname + (text && `?${text}`) + location.hash;
-    try { history.replaceState(history.state, "", address); } catch { /* a page that has no address of its own */ }
+    inAddress("q", search.value.trim());
+    inAddress("part", only);
+    inAddress("hide", [...gone].join(","));
   }
 
   // ---------------------------------------------------------------- columns

@@ -396,9 +396,9 @@ def test_the_filter_leaves_the_rows_that_hold_all_words(quiet: Any, folder: Path
     box.send_keys("pytorch VIT")
     shown = "return Array.from(document.querySelectorAll('#rows tbody tr'), r => !r.hidden && r.cells[0].innerText).filter(Boolean)"
     assert [name.split()[1] for name in quiet.execute_script(shown)] == ["vit-b16"]
-    assert find(quiet, "output").text == "1 / 4"
+    assert find(quiet, "output[for='filter']").text == "1 / 4"
     box.send_keys(" nothing")
-    assert quiet.execute_script(shown) == [] and find(quiet, "output").text == "0 / 4"
+    assert quiet.execute_script(shown) == [] and find(quiet, "output[for='filter']").text == "0 / 4"
     find(quiet, "#rows thead th[data-column='0'] button").click()
     assert quiet.execute_script(shown) == [], "sorting shows nothing that is filtered away"
 

@@ -184,6 +184,11 @@ _PLAIN, _LOGS = "plain", (".log", ".out", ".err")
 #: What programs print when they have ended.
 _AT_END = frozenset({"reported", "time_to_train", "train_runtime"})
 _KNOWN = (".log", f".log{RUNNING}", f".log{FAILED}")
+#: A counter with its end (``step 20/500``, ``20 of 500``), which is no date or path; what stands before one of epochs;
+#: and words of lines that count something else than the steps of the training.
+_COUNTER = re.compile(rb"(?<![\w./:-])(\d+) ?(?:/|of) ?(\d+)(?![\w./-]*\d)")
+_OF_EPOCHS = re.compile(rb"(?i)\bepochs?\W{0,3}$")
+_ASIDE = re.compile(rb"(?i)\b(?:val|valid\w*|eval\w*|test\w*|predict\w*|warm-?up|checkpoint\w*)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +232,8 @@ class _Glance:
     """A log's throughput and its unit, the last step it has, and why it has no throughput.
 
     ``is_run``: whether it is a training's; ``tells_end``: whether it holds what programs print when they have ended;
-    ``unread``: whether it could not be read, so that it may be a training's.
+    ``is_whole``: whether it has all steps that it names; ``unread``: whether it could not be read, so that it may be a
+    training's.
     """
 
     value: float | None = None
@@ -236,6 +242,7 @@ class _Glance:
     reason: str = ""
     is_run: bool = False
     tells_end: bool = False
+    is_whole: bool = False
     unread: bool = False
 
 
@@ -332,10 +339,36 @@ class Watcher:
             seen = _Glance(reason=outcome.reason, unread=outcome.failed)
         elif metric is not None:
             tells_end = any(name in _AT_END for run in outcome for name in run.metrics)
-            seen = _Glance(metric.value, metric.unit, metric.last_step or 0.0, metric.reason, True, tells_end)
+            is_whole = self._is_whole(path, outcome[-1].throughput)
+            seen = _Glance(metric.value, metric.unit, metric.last_step or 0.0, metric.reason, True, tells_end, is_whole)
         if not seen.unread:  # else it may be read the next time
             self._seen[key] = seen
         return seen
+
+    def _is_whole(self, path: Path, metric: Metric) -> bool:
+        """Whether the last step line that a log's number stands on is the training's last one, by its own counters.
+
+        A counter that may be that of an epoch says so only beside one of the epochs: another epoch may follow.
+        """
+        if not metric.last_line:
+            return False
+        lines = path.read_bytes().split(b"\n")
+        line = lines[metric.last_line - 1] if metric.last_line <= len(lines) else b""
+        counters = list(_COUNTER.finditer(line))
+        if not counters or _ASIDE.search(line) or any(int(found[1]) != int(found[2]) for found in counters):
+            return False
+        of_epochs = [found for found in counters if _OF_EPOCHS.search(line[: found.start()])]
+        if of_epochs:
+            return len(counters) > len(of_epochs)
+        before = b"\n".join(lines[: metric.last_line - 1])
+        return self._counts_the_run(metric.parser) and not any(found[0] in before for found in counters)
+
+    def _counts_the_run(self, name: str) -> bool:
+        """Whether the totals in a parser's step lines are those of the whole run, and not of an epoch or a bar."""
+        patterns = [p for parser in self.catalog.parsers if parser.name == name for p in parser.patterns]
+        steps = [pattern for pattern in patterns if pattern.role == "step"]
+        other = any("epoch_steps" in p.groups or p.redrawn or p.restarts for p in steps)
+        return not other and any("run_steps" in pattern.groups for pattern in steps)
 
 
 def _with_log(entry: Progress, path: Path, kind: str, seen: _Glance, steps: int) -> Progress:
@@ -349,14 +382,15 @@ def _with_log(entry: Progress, path: Path, kind: str, seen: _Glance, steps: int)
     age = _age(path)
     now = f"step {seen.reached:g}" + (f" of {steps}" if steps else "")
     now += f", {seen.value:.1f} {seen.unit}" if seen.value is not None else ""
+    now += ", has all its steps" if kind == _PLAIN and seen.is_whole else ""
     if kind == _PLAIN and not seen.is_run:
         now = seen.reason
     return replace(entry, now=now + (f", silent for {_duration(age)}" if age > SILENT else ""))
 
 
 def _has_ended(path: Path, seen: _Glance) -> bool:
-    """Whether a log of which nothing else is known has ended: it says so, and no longer grows."""
-    return seen.tells_end and _age(path) > SILENT
+    """Whether a log of which nothing else is known has ended: it says so or has all its steps, and no longer grows."""
+    return (seen.tells_end or seen.is_whole) and _age(path) > SILENT
 
 
 def _age(path: Path) -> float:

@@ -319,7 +319,9 @@ def state_of(entries: Sequence[Progress], stay: bool) -> str:
     finished, failed = (sum(getattr(entry, name) for entry in entries) for name in ("finished", "failed"))
     if has_ended(entries):
         ended = f"{finished} finished" + (f", {failed} failed" if failed else "")
-        return f"finished: all runs have ended ({ended})" + ("; --stay: Ctrl-C ends it" if stay else "")
+        return f"finished: all runs have ended or have all their steps ({ended})" + (
+            "; --stay: Ctrl-C ends it" if stay else ""
+        )
     left = sum(entry.wanted - entry.finished - entry.failed for entry in entries if entry.wanted and not entry.ended)
     growing = sum(not entry.wanted and bool(entry.now) for entry in entries)
     waits = [

@@ -83,6 +83,36 @@ def test_of_logs_that_no_campaign_made_only_those_are_finished_that_say_so(tmp_p
     assert watch(tmp_path)[0].finished == 0, "it grows"
 
 
+@pytest.mark.parametrize(
+    ("fixture", "last", "is_whole"),
+    [
+        ("mindspore/mindyolo.log", "Epoch 2/2, Step 400/400", True),
+        ("mindspore/mindyolo.log", "Epoch 1/2, Step 400/400", False),
+        ("mindspore/mindyolo.log", "Epoch 2/2, Step 300/400", False),
+        ("bisenet/bisenetv2.log", "iter: 3000/3000", True),
+        ("bisenet/bisenetv2.log", "iter: 2950/3000", False),
+        ("vits/styletts.log", "Epoch [1/2], Step [500/500]", False),
+        ("mmf/vqa.log", "num_updates: 6000", True),
+        ("tqdm/bars.log", "500/500", False),
+    ],
+)
+def test_a_log_has_all_its_steps_where_it_names_the_last_one_of_the_training(
+    tmp_path: Path, fixture: str, last: str, is_whole: bool
+) -> None:
+    """The end of an epoch, or of a bar that another one may follow, is no end."""
+    source = FIXTURES / "parsers" / fixture
+    bars = "".join(f"\r{step / 5:3.0f}%|#| {step}/500 [00:{step // 10:02}<00:01, 10.00it/s]" for step in range(501))
+    text = source.read_text() if source.exists() else bars + "\n"
+    lines = text.splitlines(keepends=True)
+    end = max(place for place, line in enumerate(lines) if last in line)
+    log = tmp_path / "a.log"
+    log.write_text("".join(lines[: end + 1]))
+    (growing,) = watch(tmp_path)
+    assert growing.finished == 0 and growing.now.endswith(", has all its steps") == is_whole
+    os.utime(log, (time.time() - 90, time.time() - 90))
+    assert watch(tmp_path)[0].finished == is_whole
+
+
 def test_a_planned_folder_from_its_beginning_to_its_end(tmp_path: Path) -> None:
     plan(tmp_path, json.dumps({"steps": 100, "warmup": 20, "logs": [f"{NAME}_{n}.log" for n in (1, 2)]}))
     assert watch(tmp_path) == [Progress(NAME, wanted=2)]
@@ -113,7 +143,9 @@ def test_watch_has_ended_when_all_runs_have_and_says_what_it_waits_for() -> None
     planned = Progress("a", wanted=3, finished=2)
     assert not has_ended([planned]) and "waiting for 1 planned run" in state_of([planned], False)
     ended = Progress("a", wanted=3, finished=2, failed=1)
-    assert has_ended([ended]) and state_of([ended], False) == "finished: all runs have ended (2 finished, 1 failed)"
+    assert has_ended([ended]) and state_of([ended], False) == (
+        "finished: all runs have ended or have all their steps (2 finished, 1 failed)"
+    )
     plain, growing = Progress("b", finished=1), Progress("c", finished=1, now="step 3")
     assert has_ended([ended, plain]) and not has_ended([plain, growing]) and not has_ended([])
     assert "1 log that does not say that it has ended" in state_of([growing], False)

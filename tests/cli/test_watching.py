@@ -53,7 +53,7 @@ def test_watch_ends_with_the_last_run_and_goes_on_where_it_is_to_stay(stays: boo
     with subprocess.Popen(words, stdout=theirs, stderr=subprocess.PIPE, env=environment, text=True) as process:
         os.close(theirs)
         reader = Reader(ours)
-        reader.until("finished: all runs have ended (24 finished)")
+        reader.until("finished: all runs have ended or have all their steps (24 finished)")
         if stays:
             reader.until("--stay: Ctrl-C ends it", 6)
             process.send_signal(signal.SIGINT)

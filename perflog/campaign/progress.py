@@ -22,7 +22,9 @@ from perflog.campaign.plan import OWN, Campaign, Folder
 from perflog.errors import REFUSED, UsageError
 from perflog.files import write_atomically
 from perflog.formats.catalog import Catalog, load_catalog
+from perflog.inference.infer import inferred_outcome
 from perflog.logs.find import FAILED, MACHINE, RUNNING, LogFile, natural
+from perflog.reading.reading import Reading
 from perflog.reading.schedule import read_logs
 from perflog.runs.build import build_runs
 from perflog.runs.run import Metric, Outcome, Skipped
@@ -96,11 +98,20 @@ def completion_of(
     return Completion(_failure(texts, status, reached, campaign, outcome, metric))
 
 
-def glance(log: Path, catalog: Catalog, warmup: float) -> tuple[Outcome, Metric | None]:
-    """What a log, which may still grow, says of its throughput after so many steps of warm-up."""
+def glance(log: Path, catalog: Catalog, warmup: float, of_any: bool = False) -> tuple[Outcome, Metric | None]:
+    """What a log, which may still grow, says of its throughput after so many steps of warm-up.
+
+    Args:
+        of_any: read it by what its lines show where no format gives a number.
+    """
     options = Options(Window(Amount(warmup)))
     logs = [LogFile(str(log), log.stat().st_size)]
-    (outcome,) = read_logs(logs, catalog, lambda reading: build_runs(reading, catalog, options))
+
+    def judged(reading: Reading) -> Outcome:
+        outcome = build_runs(reading, catalog, options)
+        return inferred_outcome(reading, outcome, catalog, options).outcome if of_any else outcome
+
+    (outcome,) = read_logs(logs, catalog, judged)
     return outcome, outcome[0].throughput if isinstance(outcome, list) and outcome else None
 
 
@@ -333,7 +344,7 @@ class Watcher:
         key = (str(path), path.stat().st_size)
         if key in self._seen:
             return self._seen[key]
-        outcome, metric = glance(path, self.catalog, 0 if path.name.endswith(RUNNING) else warmup)
+        outcome, metric = glance(path, self.catalog, 0 if path.name.endswith(RUNNING) else warmup, of_any=True)
         seen = _Glance()
         if isinstance(outcome, Skipped):
             seen = _Glance(reason=outcome.reason, unread=outcome.failed)

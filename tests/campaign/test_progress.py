@@ -113,6 +113,17 @@ def test_a_log_has_all_its_steps_where_it_names_the_last_one_of_the_training(
     assert watch(tmp_path)[0].finished == is_whole
 
 
+@pytest.mark.parametrize(("form", "is_whole"), [("Epoch {e}/3 step {s}/100 loss 0.5 ", True), ("step {s}/100 ", False)])
+def test_a_log_that_no_format_describes_is_watched_too(tmp_path: Path, form: str, is_whole: bool) -> None:
+    """A total that may be an epoch's is no end of the training."""
+    lines = [form.format(e=e, s=s) + f"time/step 0.0{50 + s % 7} s\n" for e in (1, 2, 3) for s in range(1, 101)]
+    (tmp_path / "a.log").write_text("".join(lines[:-1]))
+    assert "samples/s" in watch(tmp_path)[0].now or "steps/s" in watch(tmp_path)[0].now
+    assert "all its steps" not in watch(tmp_path)[0].now
+    (tmp_path / "a.log").write_text("".join(lines))
+    assert watch(tmp_path)[0].now.endswith(", has all its steps") == is_whole
+
+
 def test_a_planned_folder_from_its_beginning_to_its_end(tmp_path: Path) -> None:
     plan(tmp_path, json.dumps({"steps": 100, "warmup": 20, "logs": [f"{NAME}_{n}.log" for n in (1, 2)]}))
     assert watch(tmp_path) == [Progress(NAME, wanted=2)]

@@ -348,8 +348,9 @@ def scaling_figure(extraction: Extraction, words: PictureWords | None = None, on
         blocks += _section_blocks(part, words, _HIGH_ON_PAGE if on_page else _HIGH)
     below = [words("bars")] if any(case.throughput.low is not None for case in cases) else []
     below += [words("marked")] if any(case.mark is not None for case in cases) else []
-    text = words("separator").join(below) if on_page else how(extraction, cases, words, *below)
-    return figure_of([*blocks, *([text_block(text, 8, 0.0)] if text else [])])
+    if not on_page:
+        return figure_of([*blocks, text_block(how(extraction, cases, words, *below), 8)])
+    return figure_of([*blocks, *([text_block(words("separator").join(below), 8, space=0)] if below else [])])
 
 
 def scales(members: Sequence[Case]) -> bool:

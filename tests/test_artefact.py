@@ -6,11 +6,13 @@ cannot hide that it is missing there. What the Action does with hostile input: `
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 import venv
 import zipfile
 from collections.abc import Mapping
@@ -58,6 +60,26 @@ scope = "job"
 [[pattern.sample]]
 line = "tick 7 went 0.250 secs"
 expect = { step = 7, seconds = 0.25 }
+"""
+
+
+#: A loop that nobody wrote for perflog; beside its log it writes by its own clock what it did after 100 steps.
+OWN_LOOP = """
+import sys, time
+began = before = time.perf_counter()
+for step in range(1, 301):
+    time.sleep(0.004)
+    now = time.perf_counter()
+    if step == 100:
+        began = now
+    if step % 10 == 0:
+        print(f"{time.strftime('%H:%M:%S')} step {step}/300 | loss {3 / step:.4f} | {640 / (now - before):.2f} samples/s")
+        before = now
+print(64 * 200 / (now - began), file=sys.stderr)
+"""
+README = """# My net
+<!-- perflog: table logs -w 100 --rows model --value throughput -->
+<!-- /perflog -->
 """
 
 
@@ -410,3 +432,37 @@ def test_pre_commit_runs_the_hook(checkout: Path, tmp_path: Path) -> None:
     shutil.rmtree(next((tree / "logs").rglob("1n8g")))
     status, said = commit("logs alone")
     assert status == 1 and "README.md" in said, said
+
+
+# ---------------------------------------------------------------- a new user
+
+
+def test_a_newcomer_comes_from_the_wheel_to_a_view_and_a_checked_readme(wheel: Path, tmp_path: Path) -> None:
+    """``pytest -m long tests/test_artefact.py -k newcomer -s`` prints each step with its output and its time."""
+    began = time.monotonic()
+
+    def done(command: str) -> str:
+        made = subprocess.run(
+            ["bash", "-ec", command], cwd=tmp_path, capture_output=True, text=True, check=False,
+            env=around(tmp_path / "venv", tmp_path) | pip_variables(),
+        )  # fmt: skip
+        print(f"$ {command}\n{made.stdout}{made.stderr}[{time.monotonic() - began:.1f} s since the beginning]\n")
+        assert made.returncode == 0, made.stderr
+        return made.stdout
+
+    (tmp_path / "train.py").write_text(OWN_LOOP, encoding="utf-8")
+    (tmp_path / "README.md").write_text(README, encoding="utf-8")
+    done(f"python3 -m venv venv && venv/bin/pip install -q --disable-pip-version-check {wheel}")
+    done("mkdir logs; for run in 1 2 3; do python3 train.py > logs/mynet_$run.log 2> truth_$run; done")
+    read = done("perflog extract logs -w 100")
+    done("perflog view logs -w 100 -o view.html")
+    assert b"mynet_3.log" in (tmp_path / "view.html").read_bytes()
+    done("perflog readme README.md")
+    done("perflog readme --check README.md")
+    truths = sorted(float((tmp_path / f"truth_{run}").read_text()) for run in (1, 2, 3))
+    found = json.loads(done("perflog extract logs -w 100 -f json"))
+    ((value, unit),) = {
+        (c["metrics"]["throughput"]["value"], c["metrics"]["throughput"]["unit"]) for c in found["cases"]
+    }
+    assert (f"{value:.2f}" in read, unit) == (True, "samples/s")
+    assert value == pytest.approx(truths[1], rel=1e-3)  # of two digits behind the point, at 20 records

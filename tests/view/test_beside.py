@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perflog.view.beside import MEMORY, Beside, gaps_of
+from perflog.logs.find import LogFile
+from perflog.view.beside import MEMORY, Beside, beside, gaps_of
+from perflog.view.page import _packed
 from perflog.view.records import RankRecords, frame_of
-from tests.support import FIXTURES
+from tests.support import FIXTURES, catalog
 from tests.view.test_records import seen
 
 GIB = {"": 1.0, "GiB": 1.0, "MiB": 1 / 1024, "MB": 1e6 / 2**30}
@@ -106,3 +108,29 @@ def test_states_of_a_bar_on_one_line_are_not_told_apart(tmp_path: Path) -> None:
     log.write_text("".join(states) + "\n")
     for _, records in seen(str(log)).runs:
         assert records is None or "loss" not in records.ranks[0].metrics
+
+
+def test_a_line_that_holds_two_records_is_none_of_either_s() -> None:
+    log = LogFile(str(FIXTURES / "parsers" / "tqdm_loss" / "loop.log"), 0, "")
+    pattern = next(iter(catalog().by_name["mxnet_speedometer"].patterns))
+    assert beside(pattern, log, [np.array([1, 1, 2]), np.array([3])]).lines.tolist() == [2, 3]
+
+
+def test_steps_of_which_one_is_timed_are_no_gaps_for_their_scatter() -> None:
+    """A record tells the time of its last step; what passes beside it scatters by more than a record takes."""
+    passed = [2.0 + 0.5 * (-1) ** k for k in range(60)]
+    stamps = np.cumsum(passed).tolist()
+    assert gaps(stamps, [0.01] * 60, 0.001) == []
+
+
+def test_a_clock_that_goes_back_leaves_what_was_left_out_as_the_gap() -> None:
+    lines = np.arange(1, 7)
+    read = Beside(lines, moments=np.array([0.0, 1, 2, -900, -899, -898]), resolution=0.001)
+    left_out = np.array([False, False, True, False, False, False])
+    assert gaps_of(lines, np.array([1.0, 1, 9, 1, 1, 1]), left_out, read) == [(2, 4, 9.0)]
+
+
+def test_decimals_are_packed_as_whole_numbers() -> None:
+    losses = np.round(np.random.default_rng(1).normal(2, 1, 10_000), 4)
+    (packed, thirds) = (_packed(losses), _packed(losses / 3))
+    assert packed["power"] == 10_000 and 2 * len(packed["bytes"]) < len(thirds["bytes"])

@@ -7,8 +7,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from perflog.cases.build import summary_of
 from perflog.cases.case import Case
 from perflog.cases.copies import copies_among
@@ -353,17 +351,19 @@ def _doubts(row: CaseComparison, old: Side, new: Side, rule: Rule) -> list[str]:
 def _of_steps(row: CaseComparison, old: Sequence[RunSeries], new: Sequence[RunSeries], rule: Rule) -> list[str]:
     """That the usual step changed otherwise than the whole, beyond the interval and the margin: stalls make the rest.
 
-    The usual step of a side is the median over its runs of the median of their measurements.
+    The usual step of a side is the median over its runs of the median of their measurements, in the unit of the metric.
     """
     if rule.metric not in ("throughput", "step_time") or row.ratio.value is None:
         return []
     old, new = ([one for one in series if len(one.times)] for series in (old, new))
     if len(old) < len(row.pair.old.runs) or len(new) < len(row.pair.new.runs):
         return []
-    steps = [median([float(np.median(one.times)) for one in series]) for series in (old, new) if series]
-    if len(steps) < 2 or not all(steps):
+    is_rate = rule.metric == "throughput"
+    usual = [[one.rate if is_rate else one.step for one in series] for series in (old, new) if series]
+    steps = [median(values) for values in usual if all(value > 0 for value in values)]
+    if len(steps) < 2:
         return []
-    of_steps = steps[0] / steps[1] if rule.metric == "throughput" else steps[1] / steps[0]
+    of_steps = steps[1] / steps[0]
     low, high = row.ratio.low or 0.0, row.ratio.high or math.inf
     by_noise = math.isfinite(high) and low <= of_steps <= high
     if by_noise or abs(math.log(of_steps / row.ratio.value)) <= math.log1p(rule.margin):

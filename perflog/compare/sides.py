@@ -21,6 +21,7 @@ from perflog.extraction import Extraction
 from perflog.formats.vocabulary import CASE_KEYS, normal
 from perflog.logs.find import find_logs
 from perflog.measurements.window import rows_of
+from perflog.runs.factor import factor_of, seconds_scale
 from perflog.runs.facts import ALIASED
 from perflog.runs.machine import differences, identity, known_facts
 from perflog.runs.run import Run
@@ -29,6 +30,7 @@ from perflog.runs.throughput import RunMeasurements
 from perflog.settings.config import Settings, names_in
 from perflog.settings.options import Options
 from perflog.show.extractions import Extractions
+from perflog.stats.arrays import middle
 
 if TYPE_CHECKING:
     from perflog.history import Campaign
@@ -37,18 +39,27 @@ if TYPE_CHECKING:
 #: A run's series is kept up to so many measurements.
 KEPT = 50_000
 Floats = NDArray[np.float64]
-#: The two columns of a run's series, as bytes of float64; the second is empty where it is the first.
-_SeenSeries = tuple[bytes, bytes]
+#: What a :class:`RunSeries` holds: columns as bytes of float64 (the second empty where it is the first), two numbers.
+_SeenSeries = tuple[bytes, bytes, float, float]
 #: A run, by its log and first line.
 RunKey = tuple[str, int]
 
 
 @dataclass(slots=True)
 class RunSeries:
-    """A run's measurements in its window: times per step (n,) and the numbers as printed (n,), in the log's units."""
+    """A run's measurements in its window.
+
+    Attributes:
+        times: per step, (n,), in the log's unit: of two runs they compare only where one format has both.
+        printed: the numbers as printed, (n,), in the log's unit.
+        rate: the median of the rates, in the unit of the run's throughput; NaN where that is unknown.
+        step: the median of the times per step, in seconds; NaN where that is unknown.
+    """
 
     times: Floats
     printed: Floats
+    rate: float = float("nan")
+    step: float = float("nan")
 
 
 @dataclass(slots=True)
@@ -88,7 +99,7 @@ def side_of_logs(name: str, settings: Settings, options: Options, extractions: E
 
     def take(run: Run, seen: _SeenSeries) -> None:
         times, printed = (np.frombuffer(column) for column in (seen[0], seen[1] or seen[0]))
-        observed[run_key(run)] = RunSeries(times, printed)
+        observed[run_key(run)] = RunSeries(times, printed, *seen[2:])
 
     sight = Sight("series", _SeenSeries, _series_of, take)
     extraction = extractions.seen(find_logs([name]), settings, options, sight)
@@ -97,14 +108,22 @@ def side_of_logs(name: str, settings: Settings, options: Options, extractions: E
 
 
 def _series_of(its: RunMeasurements) -> _SeenSeries | None:
-    """A run's times per step and the numbers as printed; None where its window has no measurements."""
-    segment = its.segment
+    """What :class:`RunSeries` holds of a run; None where its window has no measurements."""
+    segment, basis = its.segment, its.segment.basis
     first, last = its.run.throughput.first_step, its.run.throughput.last_step
-    if first is None or last is None or not segment.store.count or segment.basis is None:
+    if first is None or last is None or not segment.store.count or basis is None:
         return None
     rows = rows_of(segment, KEPT)
     rows = rows[:, (rows[0] >= first) & (rows[1] <= last)]
-    return (rows[3] / rows[2]).tobytes(), (rows[4] / rows[3]).tobytes() if segment.basis.is_rate else b""
+    with np.errstate(divide="ignore", invalid="ignore"):  # a clock in whole seconds tells a time of 0 of short records
+        times, rates = rows[3] / rows[2], rows[4] / rows[3]
+    printed = rates.tobytes() if basis.is_rate else b""
+    if not len(times):
+        return times.tobytes(), printed, np.nan, np.nan
+    factor = factor_of(its.reading, its.pattern, basis, its.run.metadata)
+    scale = seconds_scale(its.reading, its.pattern, basis, its.run.metadata)
+    rate = np.nan if factor.reason else float(middle(rates)) * factor.value
+    return times.tobytes(), printed, rate, np.nan if scale is None else float(middle(times)) * scale
 
 
 def machines(cases: Iterable[Case]) -> list[dict[str, str]]:

@@ -111,6 +111,23 @@ def test_a_sign_that_rests_on_stalls_is_said(tmp_path: Path) -> None:
     assert not any(note.startswith("the usual step") for note in row["notes"])
 
 
+def test_usual_steps_are_compared_in_one_unit_where_one_side_prints_rates_and_the_other_times(tmp_path: Path) -> None:
+    """Steps of 64 ms and of 70 ms for 64 samples, which the new side prints as times, with a stall at each tenth."""
+    rng = np.random.default_rng(3)
+    for number in range(1, 6):
+        for side in ("old", "new"):
+            (tmp_path / side).mkdir(exist_ok=True)
+            steps = (0.064 if side == "old" else 0.070) * rng.normal(1, 0.002, 200)
+            steps[::10] *= 1 if side == "old" else 1.4
+            said = (f"{64 / step:.2f} samples/s" if side == "old" else f"step_time {step:.5f} s" for step in steps)
+            lines = [f"step {place} loss 1.0 {text}\n" for place, text in enumerate(said, 1)]
+            (tmp_path / side / f"net_{number}.log").write_text("".join(lines))
+    facts = ("-s", "batch_size=64", "-s", "devices=1", "-s", "framework=PyTorch")
+    ((row,),) = (one["rows"] for one in compared(tmp_path / "old", tmp_path / "new", *facts))
+    (note,) = [note for note in row["notes"] if note.startswith("the usual step changed by")]
+    assert re.search(r"by −8\.[456] % \(.*\), the whole by −12\.", note), note  # 64 / 70, and 64 / (70 · 1.04)
+
+
 def test_a_run_without_a_value_fails_the_gate(tmp_path: Path) -> None:
     """The slow case crashed: what is left of it is no reason to be green."""
     old, new = two(tmp_path, 0.0)

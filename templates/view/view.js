@@ -592,8 +592,12 @@
     $("runs").hidden = state.look !== "strips";
     place.hidden = state.look === "strips";
     if (place.hidden) return;
-    const able = inView().filter((run) => run.ranks.length);
-    await Promise.all(able.map(unpack));
+    const all = inView().filter((run) => run.ranks.length);
+    await Promise.all(all.map(unpack));
+    // One pair of axes has one unit each: the runs that have the first one's are shown.
+    const unitsOf = ({ ranks: [rank] }) => [heights(rank) && (isTime(rank) ? "s" : rank.unit), state.x === "time" && rank.clock ? "s" : "steps"].join();
+    const able = all.filter((run) => heights(run.ranks[0]) && unitsOf(run) === unitsOf(all.find((one) => heights(one.ranks[0]))));
+    const timed = able.length > 0 && isTime(able[0].ranks[0]);
     const groups = isBands
       ? data.cases.map((one) => ({ name: one.name, runs: one.runs.map((id) => data.runs[id]).filter((run) => able.includes(run)) })).filter((one) => one.runs.length)
       : able.map((run) => ({ name: run.name, runs: [run] }));
@@ -607,8 +611,9 @@
       const text = isBands ? say("band", { name: group.name, n: group.runs.length }) : `${group.name}${group === shown[0] ? ` (${say("base")})` : ""}`;
       key.append(element("label", "", {}, box, " ", swatch(at), text));
     });
-    const box = element("div", "", { class: "chart", role: "img", "aria-label": say(isBands ? "records_of" : "time_of") });
-    place.replaceChildren(element("h2", say(state.y === "time" ? "time_of" : "rate_of")), key, box);
+    const box = element("div", "", { class: "chart", role: "img", "aria-label": say(isBands ? "records_of" : timed ? "time_of" : "rate_of") });
+    place.replaceChildren(element("h2", timed || !able.length ? say("time_of") : `${say("rate_of")}, ${able[0].ranks[0].unit}`), key, box);
+    if (able.length < all.length) place.append(element("p", say("other_units", { n: all.length - able.length }), { class: "quiet" }));
     if (!shown.length) return;
     const ends = shown.flatMap((group) => group.runs.map((run) => along(run.ranks[0])[run.ranks[0].n - 1]));
     const [low, high] = state.zoom ?? [0, Math.max(...ends)];
@@ -638,7 +643,7 @@
       const base = middleOf(lines[0]);
       const ratios = lines.slice(1).map((of_group) => middleOf(of_group).map((value, i) => (value === null || !base[i] ? null : value / base[i])));
       const below = element("div", "", { class: "chart", role: "img", "aria-label": say("ratio", { name: shown[0].name }) });
-      place.append(element("h2", say("ratio", { name: shown[0].name })), element("p", say("ratio_high"), { class: "quiet" }), below);
+      place.append(element("h2", say("ratio", { name: shown[0].name })), element("p", say(timed ? "ratio_time" : "ratio_rate"), { class: "quiet" }), below);
       together.push(charts.chart(below, { height: 160, x: [low, high], y: charts.limits(Float64Array.from([1, ...ratios.flat().filter((value) => value !== null)]), state.outliers), yText: (value) => String(Number(value.toPrecision(4))), xText: state.x === "time" ? seconds : undefined, series: ratios.map((_, at) => ({ stroke: charts.colour(groups.indexOf(shown[at + 1])), spanGaps: true })) }, [grid, ...ratios]));
     }
   }

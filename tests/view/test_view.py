@@ -225,3 +225,21 @@ def test_two_fingers_choose_a_part_of_a_strip(browser: Any, tmp_path: Path) -> N
         float(end) for end in unquote(browser.execute_script("return location.hash")).split("zoom=")[1].split("~")
     )
     assert low == pytest.approx(100, abs=12) and high == pytest.approx(300, abs=12)  # pixels are 1.3 steps
+
+
+def test_runs_of_other_units_are_not_laid_over_each_other(browser: Any, tmp_path: Path) -> None:
+    """Times of steps beside rates whose steps nobody knows: a ratio of the two is no number."""
+    for name, text in (("a", "step_time 0.1{k} s"), ("b", "20{k}.0 samples/s"), ("c", "step_time 0.2{k} s")):
+        lines = (f"step {k} loss 1.0 {text.replace('{k}', str(k % 10))}\n" for k in range(1, 61))
+        (tmp_path / f"{name}.log").write_text("".join(lines))
+    opened(browser, written(tmp_path, *(str(tmp_path / f"{name}.log") for name in "abc")))
+    ready(browser)
+    script = "return [...document.querySelectorAll('#together .keys label, #together h2, #together p')].map((one) => one.textContent.trim())"
+    chosen(browser, {"warmup": "0", "steps": "", "last": "", "estimator": "total", "look": "overlay", "y": "time"})
+    assert browser.execute_script(script) == [
+        "time per step", "a.log (base)", "c.log", "Not shown: 1 whose records have other units than the first run's.",
+        "ratio to a.log", "of times per step: above 1 is slower",
+    ]  # fmt: skip
+    chosen(browser, {"warmup": "1", "steps": "", "last": "", "estimator": "total", "look": "overlay", "y": "rate"})
+    assert "of rates: above 1 is faster" in browser.execute_script(script)
+    assert "rate, steps/s" in browser.execute_script(script)

@@ -671,7 +671,8 @@
     const lines = known.map((one) => {
       const values = one.runs.map((id) => sections.get(id).found.value).filter((value) => value !== undefined);
       const found = arithmetic.ofRuns(values, data.settings.aggregate);
-      const value = isCommands() ? one.value : found?.value;
+      const units = new Set(one.runs.map((id) => sections.get(id).found.unit).filter(Boolean));
+      const value = isCommands() ? one.value : units.size === 1 ? found?.value : undefined; // one number has one unit
       if (value === null || value === undefined) return element("li", `${one.name}: ${say("without_value", { reason: one.reason })}`);
       const interval = found?.level ? `, ${say("interval", { low: number(found.low), high: number(found.high), level: share(found.level) })}` : "";
       const item = element("li", say("case_of", { name: one.name, value: `${number(value)} ${one.unit}${interval}`, n: `n = ${values.length}` }));

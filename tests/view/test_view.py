@@ -45,7 +45,15 @@ def written(tmp_path: Path, *logs: str, language: str = "en", **options: Any) ->
 
 
 def ready(browser: Any) -> None:
-    waiting_of(browser).until(lambda _: browser.execute_script("return document.body.dataset.ready") == "true")
+    """Wait for a page, whose script must not fail."""
+    said: list[str] = []
+
+    def is_ready(_: object) -> bool:
+        said.extend(complaints(browser))
+        return bool(said) or bool(browser.execute_script("return document.body.dataset.ready") == "true")
+
+    waiting_of(browser).until(is_ready)
+    assert said == []
 
 
 def chosen(browser: Any, given: dict[str, str]) -> None:

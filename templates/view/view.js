@@ -582,6 +582,7 @@
   }
 
   // ---------------------------------------------------------------- runs over each other, repeats as bands
+  const MOST_TOGETHER = 40; // more curves than that nobody tells apart
   let together = [];
 
   async function drawTogether() {
@@ -602,9 +603,9 @@
       ? data.cases.map((one) => ({ name: one.name, runs: one.runs.map((id) => data.runs[id]).filter((run) => able.includes(run)) })).filter((one) => one.runs.length)
       : able.map((run) => ({ name: run.name, runs: [run] }));
     place.hiddenGroups ??= new Set();
-    const shown = groups.filter((group, at) => (place.hiddenGroups.has(group.name) ? false : at < 40));
+    const shown = groups.slice(0, MOST_TOGETHER).filter((group) => !place.hiddenGroups.has(group.name));
     const key = element("div", "", { class: "keys" });
-    groups.slice(0, 40).forEach((group, at) => {
+    groups.slice(0, MOST_TOGETHER).forEach((group, at) => {
       const box = element("input", "", { type: "checkbox" });
       box.checked = !place.hiddenGroups.has(group.name);
       box.addEventListener("change", () => { place.hiddenGroups[box.checked ? "delete" : "add"](group.name); drawTogether(); });
@@ -614,6 +615,7 @@
     const box = element("div", "", { class: "chart", role: "img", "aria-label": say(isBands ? "records_of" : timed ? "time_of" : "rate_of") });
     place.replaceChildren(element("h2", timed || !able.length ? say("time_of") : `${say("rate_of")}, ${able[0].ranks[0].unit}`), key, box);
     if (able.length < all.length) place.append(element("p", say("other_units", { n: all.length - able.length }), { class: "quiet" }));
+    if (groups.length > MOST_TOGETHER) place.append(element("p", say("first_of", { n: MOST_TOGETHER, all: groups.length }), { class: "quiet" }));
     if (!shown.length) return;
     const ends = shown.flatMap((group) => group.runs.map((run) => along(run.ranks[0])[run.ranks[0].n - 1]));
     const [low, high] = state.zoom ?? [0, Math.max(...ends)];

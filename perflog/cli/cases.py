@@ -34,6 +34,7 @@ class View(NamedTuple):
         columns: these columns alone; empty: those that the format has by itself.
         wide: every column, with the ends of intervals.
         notes: every note, none, or (None) those without which a table would mislead.
+        page: the address of the page of runs over time that numbers on a terminal lead to; empty for none.
     """
 
     where: Mapping[str, str] = MappingProxyType({})
@@ -41,9 +42,13 @@ class View(NamedTuple):
     columns: tuple[str, ...] = ()
     wide: bool = False
     notes: bool | None = None
+    page: str = ""
 
     @classmethod
-    def asked(cls, where: Sequence[str] | None, sort: str, columns: str, wide: bool, notes: bool | None = None) -> View:
+    def asked(
+        cls, where: Sequence[str] | None, sort: str, columns: str, wide: bool, notes: bool | None = None,
+        page: Path | None = None,
+    ) -> View:  # fmt: skip
         """The view that the options of these names ask for.
 
         Raises:
@@ -53,14 +58,15 @@ class View(NamedTuple):
             from perflog.cases.pairs import metrics_named
 
             sort, columns = metrics_named(sort), metrics_named(columns)
-        return cls(pairs(where or [], "where"), sort, names_in(columns), wide, notes)
+        link = "" if page is None else page.resolve().as_uri()
+        return cls(pairs(where or [], "where"), sort, names_in(columns), wide, notes, link)
 
     @property
     def shown(self) -> Shown:
         """The columns and notes of tables."""
         from perflog.show.case_table import Shown
 
-        return Shown(self.columns, self.wide, self.notes)
+        return Shown(self.columns, self.wide, self.notes, self.page)
 
     def of(self, extraction: Extraction) -> Extraction:
         """The extraction with the cases chosen, in the order asked for.

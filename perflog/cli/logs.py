@@ -105,7 +105,7 @@ def extract(
         _write_share(shard, logs, chosen, output, quiet, kept)
         return
     form = form_of(output, chosen)
-    view = View.asked(where, sort, columns, wide, notes)
+    view = View.asked(where, sort, columns, wide, notes, viewed)
     write_view_of(viewed, logs, chosen, quiet)
     if watch:
         show_again_and_again(logs, chosen, view)

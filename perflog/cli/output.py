@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 #: No terminal is narrower: what is shorter fits.
 _NARROWEST = 20
-#: What sets a colour or takes it away, and does nothing else (ECMA-48, SGR).
-_COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
+#: What sets a colour or takes it away (ECMA-48, SGR), or begins or ends a link (OSC 8), and does nothing else.
+_COLOUR = re.compile(r"(\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\)")
 
 
 class Stream:

@@ -13,6 +13,7 @@ from perflog.logs.find import natural
 from perflog.notes import Note, alike, texts
 from perflog.runs.run import DATA
 from perflog.show.fields import known_fields, require_columns
+from perflog.show.links import link_to
 from perflog.show.text import MARK, TextTable, caption, counted, interval, marked, number, size_of
 from perflog.stats.quotient import QuotientInterval
 
@@ -49,11 +50,13 @@ class Shown:
         columns: these columns alone, in this order; empty: what the cases have.
         wide: every column, with the ends of each interval, however wide the table is.
         notes: every note (True), none (False), or those without which the table would mislead (None).
+        view: the address of the page of runs over time that throughputs lead to on a terminal; empty for none.
     """
 
     columns: tuple[str, ...] = ()
     wide: bool = False
     notes: bool | None = None
+    view: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ def case_table(extraction: Extraction, shown: Shown = Shown()) -> TextTable:
 
 def _of_all(extraction: Extraction, shown: Shown, marks: list[str]) -> TextTable:
     """One table of all cases with the marks of their notes, which stand below it."""
-    columns = _Columns(extraction.cases, marks, shown.wide)
+    columns = _Columns(extraction.cases, marks, shown.wide, shown.view)
     heading = ""
     if shown.columns:
         chosen = columns.named(shown.columns)
@@ -113,7 +116,9 @@ def case_tables(extraction: Extraction, shown: Shown = Shown(), width: int | Non
     marks, numbered, more = _footnotes(in_turn, shown.notes)
     if parts:
         of_case = dict(zip(map(id, in_turn), marks, strict=True))
-        tables = [_of_part(_Columns(part, [of_case[id(case)] for case in part], False), width) for part in parts]
+        tables = [
+            _of_part(_Columns(part, [of_case[id(case)] for case in part], False, shown.view), width) for part in parts
+        ]
     else:
         tables = [_of_all(extraction, shown, marks)]
     rows = sum(len(table.rows) for table in tables)
@@ -175,9 +180,11 @@ def _said_of_all(extraction: Extraction, shown: Shown) -> list[str]:
 class _Columns:
     """The columns that a table of these cases may have."""
 
-    def __init__(self, cases: list[Case], marks: list[str], wide: bool) -> None:
-        """``marks``: for each case the marks of its footnotes; ``wide``: give the ends of intervals."""
-        self.cases, self.marks, self.is_wide = cases, marks, wide
+    def __init__(self, cases: list[Case], marks: list[str], wide: bool, view: str = "") -> None:
+        """``marks``: for each case the marks of its footnotes; ``wide``: give the ends of intervals; ``view``: the
+        address of the page of runs over time.
+        """
+        self.cases, self.marks, self.is_wide, self.view = cases, marks, wide, view
         self.labels = short_labels(cases)
         self.metrics = list(dict.fromkeys(name for case in cases for name in case.metrics))
         self.keys = self._keys()
@@ -248,7 +255,15 @@ class _Columns:
                 for row in rows.values()
             ]
             columns.append(replace(saying["notes"], cells=[",".join(row) for row in marks]))
-        return self._lifted(columns)
+        return replace(self._lifted(columns), links=[self._links(row.values()) for row in rows.values()])
+
+    def _links(self, places: Iterable[int]) -> dict[str, str]:
+        """Where the throughputs of some cases lead, by their texts; two of one text lead nowhere."""
+        links: dict[str, str] = {}
+        for case in (self.cases[place] for place in places if self.view):
+            text = number(case.throughput.value)
+            links[text] = "" if text in links else link_to(self.view, [run.log.name for run in case.runs])
+        return links
 
     def _is_base(self, rows: Iterable[Mapping[str, int]], value: str) -> bool:
         """Whether all cases of a value are those that speedups are relative to."""
@@ -289,8 +304,9 @@ class _Columns:
         keys = sum(1 for column in columns if column.name in self.keys)
         titles, right = [column.title for column in columns], [column.right for column in columns]
         return TextTable(
-            titles, rows, right, heading=heading, keys=max(1, keys), spare=_SPARE, behind=_BEHIND, words=_WORDS
-        )
+            titles, rows, right, heading=heading, keys=max(1, keys), spare=_SPARE, behind=_BEHIND, words=_WORDS,
+            links=[self._links([place]) for place in range(len(self.cases))],
+        )  # fmt: skip
 
     def named(self, names: Sequence[str]) -> list[_Column]:
         """The columns of these names, with the unit where it varies, and the notes where there are some: no number

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from perflog.cases.case import Case, data_of
@@ -48,6 +49,7 @@ class TextTable:
         styles: texts of cells that have a colour of their own on a terminal, each with its parameters (ECMA-48, SGR).
         words: by the title of a column, what stands before its cell where it stands above the rows: ``throughput in``;
             empty for cells that say by themselves what they are. All others have their title there.
+        links: for each row, by the number in a cell, the address that it leads to on a terminal; empty for none.
     """
 
     titles: list[str]
@@ -62,6 +64,7 @@ class TextTable:
     settled: bool = False
     styles: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
+    links: Sequence[Mapping[str, str]] = ()
 
     def said(self, cells: Sequence[str], places: Iterable[int]) -> str:
         """Cells of a row in words, as they stand above rows: ``MXNet fp16, batch/device 256``."""
@@ -427,18 +430,20 @@ def _lines(table: TextTable, gap: int, colour: bool) -> Iterator[str]:
     widths, styles = _widths(table), {**_STYLES, **table.styles}
     warned = [max((_cells(_parted(row[place])[1]) for row in table.rows), default=0) for place in range(len(widths))]
 
-    def line(texts: Sequence[str], style: str = "") -> str:
+    def line(texts: Sequence[str], style: str = "", links: Mapping[str, str] = MappingProxyType({})) -> str:
         padded = []
         for text, width, right, behind in zip(texts, widths, table.right, warned, strict=True):
             own, rest = _parted(text)
             before, after = " " * (width - behind - _cells(own)), " " * (behind - _cells(rest))
             within, warning = _warned(rest)
-            shown = _styled(own, style or styles.get(text, ""), colour) + within + _styled(warning, _WARNING, colour)
+            number = _linked(_styled(own, style or styles.get(text, ""), colour), links.get(own, ""), colour)
+            shown = number + within + _styled(warning, _WARNING, colour)
             padded.append(f"{before}{shown}{after}" if right else f"{shown}{before}{after}")
         return (" " * gap).join(padded)
 
     yield line(table.titles, _HEADING)
-    yield from map(line, table.rows)
+    for row, links in zip(table.rows, table.links or [{}] * len(table.rows), strict=True):
+        yield line(row, links=links)
 
 
 def _blocks(table: TextTable, width: int, colour: bool) -> list[str]:
@@ -467,8 +472,13 @@ def _styled(text: str, style: str, colour: bool) -> str:
     return f"\x1b[{style}m{text}\x1b[0m" if colour and style and text else text
 
 
-#: What sets a colour or takes it away.
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+def _linked(text: str, link: str, colour: bool) -> str:
+    """A text that leads to an address on terminals that know links (OSC 8); others show it as it is."""
+    return f"\x1b]8;;{link}\x1b\\{text}\x1b]8;;\x1b\\" if colour and link else text
+
+
+#: What sets a colour or takes it away, and where a link begins and ends.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\")
 #: A word with the blanks before it; what stands in backquotes is to be copied, and is one word.
 _WORD = re.compile(r"\s*(?:`[^`\n]*`[^\s`]*|\S+)")
 

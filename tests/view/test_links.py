@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -11,13 +13,17 @@ import pytest
 
 import perflog as library
 from perflog.errors import UsageError
+from perflog.show.case_table import Shown, case_tables
 from perflog.show.links import log_key
+from perflog.show.text import to_people
 from tests.browser import find, needs_browser, opened
 from tests.forks import perflog
 from tests.support import FIXTURES
 from tests.view.test_records import seen
 from tests.view.test_view import ready
 
+_LINK = re.compile(r"\x1b\]8;;(file:[^\x1b]+)\x1b\\([^\x1b]*)\x1b\]8;;\x1b\\")
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 CAMPAIGN = FIXTURES / "campaign" / "short"
 
 
@@ -141,3 +147,24 @@ def test_a_readme_has_no_links_to_runs(logs: str) -> None:
         library.report(logs, "R.md", view="v.html")
     made = library.report(logs, "r.html", view="v.html")
     assert {path.name for path in made.files} == {"r.html", "v.html"}
+
+
+def test_numbers_of_the_table_lead_to_their_runs_on_a_terminal_and_stand_where_they_stood(logs: str) -> None:
+    page = "file:///made/here/view%20of%20all.html"
+    read = seen(logs).extraction
+    plain, linked = (to_people(case_tables(read, Shown(view=view), 100), 100, True) for view in ("", page))
+    assert _LINK.sub(r"\2", linked) == plain and "\x1b]8" not in plain
+    runs = {f"{case.throughput.value:.2f}": [log_key(run.log.name) for run in case.runs] for case in read.cases}
+    assert len(runs) == len(read.cases)
+    found = {number: address for address, number in _LINK.findall(linked)}
+    assert found == {number: f"{page}#logs={','.join(keys)}" for number, keys in runs.items()}
+    assert to_people(case_tables(read, Shown(view=page), 100), 100, False) == _COLOURS.sub("", plain)
+
+
+def test_one_number_of_two_cases_in_a_row_leads_nowhere(logs: str) -> None:
+    read = seen(logs).extraction
+    for case in read.cases:
+        case.metrics["throughput"] = replace(case.throughput, value=100.0)
+    (table,) = case_tables(read, Shown(view="file:///v.html"), 100)
+    assert "2 devices" in table.titles and table.links == [{"100.00": ""}] * len(table.rows)
+    assert "\x1b]8" not in to_people([table], 100, True)

@@ -16,6 +16,7 @@ from perflog import extraction
 from perflog.cache import place as place_of_cache
 from perflog.cache.printed import Listing, Printed
 from perflog.cli import app
+from perflog.cli.cases import View
 from perflog.cli.output import table_width
 from perflog.logs.find import LogFile, find_logs
 from tests.cache.support import Place, logs_in
@@ -72,7 +73,7 @@ def _exchanged(folder: Path) -> Printed:
         find_logs([str(folder / "logs")]), options(), catalog(),
     )  # fmt: skip
     printed = Printed(b"what was kept\n", True, ("a remark",), False)
-    listing.keep(("json", [], "", (), False, None, False, table_width(False)), printed)
+    listing.keep(("json", [], *View()[1:], False, table_width(False)), printed)
     assert place.said == [] and kept_in(folder).exists()
     return printed
 

@@ -150,10 +150,10 @@ def _shown(number: float) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------
+# The printed digits of a number bound it: ``1s`` is anything from half a second to one and a half.
+
 #: The standard deviation of normal numbers is so many times their median absolute deviation.
 _NORMAL = 1.4826
-
-# The printed digits of a number bound it: ``1s`` is anything from half a second to one and a half.
 
 
 def decimals_of(numbers: Sequence[float], most: int) -> int | None:

@@ -354,8 +354,6 @@ def report(
     as_page = file.suffix.lower() in (".html", ".htm") if html is None else html
     if reason := refusal(file, as_page):
         raise UsageError(reason)
-    if view is not None and not as_page:
-        raise UsageError("a README has no links to runs: view goes with an HTML page")
     logs, given, own = path_list(paths), given_options(options), None if view is None else Path(view)
     made = make_report(logs, given, file, language, as_page, extractions_of(cache), view=own)
     if own is None:

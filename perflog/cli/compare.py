@@ -175,7 +175,7 @@ def compare(
     comparisons = [in_order(comparison, sort) for comparison in comparisons] if sort else comparisons
     look = Look(form, marker or metric, Shown(names_in(columns), wide), explain_verdicts, reasons, result, in_page)
     show(comparisons, look, output, quiet)
-    write_view_of(view, sides, chosen, quiet)
+    write_view_of(view, sides, chosen, read, quiet)
     if comment:
         comment_on_pull_request(comparisons, look, quiet)
     if result is not None:

@@ -106,15 +106,16 @@ def extract(
         return
     form = form_of(output, chosen)
     view = View.asked(where, sort, columns, wide, notes, viewed)
-    write_view_of(viewed, logs, chosen, quiet)
+    seen = write_view_of(viewed, logs, chosen, extractions(quiet, kept), quiet)
     if watch:
         show_again_and_again(logs, chosen, view)
-    if kept is not None and not on and form not in OF_SEVERAL_FILES:
+    if seen is None and kept is not None and not on and form not in OF_SEVERAL_FILES:
         write_kept_cases(kept, logs, chosen, form, view, output, quiet)
         return
-    extraction = (
-        _on(on, logs, chosen, shards, quiet, kept is not None) if on else extractions(quiet, kept).of(logs, chosen)
-    )
+    if on:
+        extraction = _on(on, logs, chosen, shards, quiet, kept is not None)
+    else:
+        extraction = seen or extractions(quiet, kept).of(logs, chosen)
     write_cases(view.of(extraction), form, view, output, quiet, logs)
 
 

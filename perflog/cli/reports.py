@@ -166,14 +166,12 @@ def report(
     reason = refusal(output, page)
     if reason:
         raise typer.BadParameter(reason, param_hint="--output")
-    if view is not None and not page:
-        raise typer.BadParameter("a README has no links to runs: --output report.html", param_hint="--view")
     choice = Choice(pairs(where or [], "where"), rows, columns)
     read = extractions(quiet, cache_of(cache, quiet))
     result = make_report(logs, given, output, lang, page, read, choice, view)
     result.write()
     say_written(output, quiet, result.described)
-    write_view_of(view, logs, settings(given, logs), quiet, lang)
+    write_view_of(view, logs, settings(given, logs), read, quiet, lang)
     end_where_unread(read, quiet)
 
 

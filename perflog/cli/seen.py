@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from perflog.cli.output import emit, say_written
-from perflog.cli.progress import extractions
 from perflog.logs.addresses import is_address
 
 if TYPE_CHECKING:
+    from perflog.extraction import Extraction
     from perflog.settings.config import Settings
+    from perflog.show.extractions import Extractions
     from perflog.view.records import Seen
 
 
@@ -30,16 +31,21 @@ def write_view(file: Path, seen: Seen, language: str, quiet: bool) -> None:
     say_written(file, quiet, counted(len(seen.runs), "run"))
 
 
-def write_view_of(file: Path | None, logs: Sequence[str], chosen: Settings, quiet: bool, language: str = "en") -> None:
-    """Write the page of runs that another command leads to, where one is asked for.
+def write_view_of(
+    file: Path | None, logs: Sequence[str], chosen: Settings, read: Extractions, quiet: bool, language: str = "en"
+) -> Extraction | None:
+    """Write the page of runs that another command leads to, and give what was read for it; None for no page.
 
     Raises:
         UsageError: as reading the logs does; PerflogError: when the page cannot be written.
     """
-    if file is not None:
-        from perflog.view.records import read_records
+    if file is None:
+        return None
+    from perflog.view.records import read_records
 
-        write_view(file, read_records(logs, chosen, extractions(quiet)), language, quiet)
+    seen = read_records(logs, chosen, read)
+    write_view(file, seen, language, quiet)
+    return seen.extraction
 
 
 def address_of_view(file: Path | None, page: Path | None, logs: Sequence[str]) -> str:

@@ -193,12 +193,14 @@ def make_report(
     """A report, as a page or as a README; its files are not written yet.
 
     Args:
-        view: the page of runs over time that a page leads to; None for none.
+        view: the page of runs over time that a page leads to; None for none. A README leads to none.
 
     Raises:
         UsageError: when there is no case, or the cases do not fit one table.
         PerflogError: when a region cannot be made.
     """
+    if view is not None and not html:
+        raise UsageError("a README has no links to runs: a view goes with an HTML page, such as report.html")
     wanted = Wanted(logs, given, output, language, choice or Choice())
     if html:
         return _page(wanted, extractions, view)
